@@ -151,7 +151,7 @@ def test_gaussian_noisy_max_is_not_proved_by_its_worst_region():
 @pytest.mark.parametrize(
     ("function", "length", "words"),
     [
-        (m.squared, 2, ["multiplied", "linear"]),
+        (m.squared, 2, ["product", "linear"]),
         (m.private_scale, 1, ["scale"]),
         (m.private_branch, 1, ["branch on private data alone", "np.clip"]),
         (m.two_passes, ANY, ["second pass", "give a length"]),
@@ -215,9 +215,9 @@ def test_exceptions_of_the_function_are_no_crash():
     assert (proof.method, proof.bound) == ("contributions", 1)
 
 
-def test_an_equality_with_noise_is_a_function_of_it():
+def test_an_equality_with_noise_never_holds():
     proof = prove(m.equality, adjacency="linf", length=1)
-    assert (proof.method, float(proof.bound)) == ("contributions", pytest.approx(0.1))
+    assert (proof.method, proof.bound) == ("cells", 0)
 
 
 def without_defaults(x, rng, *, eps, factor):

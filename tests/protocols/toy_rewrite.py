@@ -18,7 +18,6 @@ class LogOdds:
     name = "log-odds"
     lemma = "log(U/(1 − U)) and the difference of two Gumbel noises are logistic"
     families: frozenset[str] = frozenset()
-    inside = frozenset({"/"})
     scale: int = 1
 
     def law(self, made: Expression) -> Law | None:
@@ -27,6 +26,9 @@ class LogOdds:
                 if draw.noise == Uniform(0, 1) and other == Combination(ONE, ((-ONE, draw),)):
                     return Law(((ONE, Gumbel(self.scale)), (-ONE, Gumbel(self.scale))))
         return None
+
+    def is_part(self, made: Applied) -> bool:
+        return made.function == "/"
 
 
 class WrongScale(LogOdds):

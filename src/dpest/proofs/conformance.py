@@ -63,6 +63,8 @@ class Draws:
     """The draws that the model reads as curves over other noises, made from those here."""
     eps: Any = None
     """What the unit of the proof stands for."""
+    made: bool = False
+    """Whether the model has noise that the function makes of what it draws."""
 
     def generator(self) -> SymbolicGenerator:
         return SymbolicGenerator(FixedRun(self._draw, self._choose, self.plan, self.eps))
@@ -73,7 +75,9 @@ class Draws:
         if self.plan and noise.family in SCALED and isinstance(scale_of(noise), Unit):
             reach *= value_of(scale_of(noise), self.eps)
         # And no ties, which the last bit of such a draw would decide.
-        value = _random_value(noise, self.source, reach, 1 << (44 if self.plan else 10))
+        value = _random_value(
+            noise, self.source, reach, 1 << (44 if self.plan or self.made else 10)
+        )
         self.values.append(value)
         self.noises.append(noise)
         return int(value) if noise.discrete else float(value)
@@ -175,7 +179,8 @@ def check_model(
     usual = (random_input(len(inputs), source, integers) for _ in range(_TRIALS))
     size = len(inputs) // len(ranges)
     for x in itertools.chain(usual, special_inputs((size,), marks, source, integers, ranges)):
-        draws = Draws(source, plan=model.world.plan, eps=model.world.eps)
+        eps = model.world.eps
+        draws = Draws(source, plan=model.world.plan, eps=eps, made=bool(model.made))
         output = run_on(function, x, draws.generator(), where)
         data = dict(zip(inputs, map(Fraction, x), strict=True))
         values = with_derived(data, model.world)
@@ -184,14 +189,16 @@ def check_model(
         while at not in leaves:
             ways = []
             for target, edge in leaving.get(at, []):
-                if len(edge.draws) <= len(rest):
-                    with_draws = {**values, **dict(zip(edge.draws, rest, strict=False))}
+                drawn = edge.draws if edge.order is None else edge.order
+                if len(drawn) <= len(rest):
+                    with_draws = {**values, **dict(zip(drawn, rest, strict=False))}
+                    model.made.fill(with_draws, edge.draws, eps)
                     if _holds(edge.conditions, with_draws):
                         ways.append((target, edge, with_draws))
             if len(ways) != 1:
                 raise mismatch(where, f"{len(ways)} ways of the model fit a run on {x}")
             at, edge, values = ways[0]
-            rest = rest[len(edge.draws) :]
+            rest = rest[len(edge.draws if edge.order is None else edge.order) :]
         if rest:
             raise mismatch(where, f"the function drew {len(rest)} more noises than the model")
         release = leaves[at].release
@@ -294,7 +301,9 @@ def check_graph(
     usual = (random_input(n * len(entry), source, integers, ranges) for n in wanted)
     short = sorted(set(wanted))[:2]
     for x in itertools.chain(usual, special_inputs(short, marks, source, integers, entries)):
-        draws = Draws(source, choice=choice, plan=graph.world.plan, eps=graph.world.eps)
+        draws = Draws(
+            source, choice=choice, plan=graph.world.plan, eps=graph.world.eps, made=bool(graph.made)
+        )
         output = run_on(function, x, draws.generator(), where)
         walk = _Walk(graph, x, entry, draws.values, where)
         if graph.reader:
@@ -358,9 +367,11 @@ class _Walk:
                 power = self.graph.world.sized.get(symbol, 0)
                 values[symbol] = self.rest[at] / Fraction(len(self.x)) ** power
             at += count
-        for symbol in edge.draws:
+        made = self.graph.made
+        for symbol in {s for made_ in edge.draws for s in made.roots.get(made_, (made_,))}:
             if symbol in self.vectors and len(self.vectors[symbol]) > self.read:
                 values[symbol] = self.vectors[symbol][self.read]
+        made.fill(values, edge.draws, self.graph.world.eps)
         if not _holds([c for b in edge.blocks for c in b], values):
             return None
         return edge, values, at
@@ -370,7 +381,8 @@ class _Walk:
         if self.noises is None:
             return True
         first = len(self.noises) - len(self.rest) + at
-        model, eps = self.graph.noises[symbol], self.graph.world.eps
+        model, eps = self.graph.made.drawn.get(symbol), self.graph.world.eps
+        model = self.graph.noises[symbol] if model is None else model
         factor = float(len(self.x)) ** self.graph.world.sized.get(symbol, 0)
         return all(same_noise(model, n, eps, factor) for n in self.noises[first : first + count])
 
@@ -413,6 +425,7 @@ class _Walk:
             values = []
             for i, datum in enumerate(self.x):
                 here = {s: v[i] for s, v in self.vectors.items()}
+                self.graph.made.fill(here, self.graph.made.roots, self.graph.world.eps)
                 here = with_derived({**here, **datum}, self.graph.world)
                 form = found[0].form
                 shared = {s: Fraction(0) for s in form.terms if s not in here}

@@ -39,7 +39,7 @@ from dpest.proofs.question import (
     rays_hold,
     with_claim,
 )
-from dpest.reading.lengths.fixed import read_model
+from dpest.reading.lengths.fixed import ManyWays, read_model
 from dpest.reading.loops.merging import build
 from dpest.reading.loops.vector_functions import LISTS
 from dpest.reading.machine.signals import Refused
@@ -258,6 +258,8 @@ def _model(question: ProofGoal, length: int, width: float) -> MergedModel:
         variables, data = question.variables(), _data(question, length)
         try:
             return read_model(question.mechanism, variables, data, question.world)
+        except ManyWays as many:
+            raise PathLimitError(many.reason, "Use a smaller length", many.where) from None
         except Refused as refusal:
             if refusal.final:
                 advice = refusal.advice or "write it in another way"

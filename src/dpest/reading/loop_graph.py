@@ -9,6 +9,7 @@ from typing import Any
 from dpest.geometry.linear import Form, Symbol
 from dpest.noise.family import Noise
 from dpest.reading.decision_path import Block
+from dpest.reading.rewrites.draws.made_values import MadeNoises
 from dpest.reading.rewrites.order_statistics import Selected, TracedGap
 from dpest.reading.world import World
 
@@ -43,6 +44,8 @@ class LoopEdge:
     """At which random place the piece looked at the data (see `passes.RandomPlace`), if at one."""
     removed: bool = False
     """Whether that place was taken out of the list that it was drawn from."""
+    told: tuple[Any, ...] = ()
+    """What else is released at the end: places of elements that have no number here."""
 
     @property
     def forms(self) -> tuple[Form, ...]:
@@ -72,6 +75,9 @@ class Graph:
     """The public list whose entry at the chosen place is released, if not the place itself."""
     reader: str = ""
     """"machine" where `reading.lengths` made it: replay then compares the noise of draws, too."""
+
+    made: MadeNoises = field(default_factory=MadeNoises)
+    """The noises that the function makes of its draws."""
 
     @property
     def noises(self) -> dict[Symbol, Noise]:

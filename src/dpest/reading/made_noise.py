@@ -1,46 +1,72 @@
-"""A model with noise that was made of draws: the noise in the place of the draws behind it."""
+"""A model with noise that was made of draws: the noise in the place of the draws behind it.
+
+When all paths are known, draws are read again where that makes noise of them (`rewrites/draws`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
-from dpest.geometry.linear import Form, Symbol
-from dpest.reading.domains.numbers import Truth
+from dpest.geometry.linear import Form
 from dpest.reading.machine.executor import Machine
+from dpest.reading.machine.exploring.making import Made
 from dpest.reading.model import Edge, Model
+from dpest.reading.rewrites.draws.changes import Way
+from dpest.reading.rewrites.draws.rereading import Held, Rereading
+from dpest.reading.rewrites.laws.protocol import drawn_in
 
 
 def with_made_noise(machine: Machine, model: Model) -> Model:
     """The same model; refuses where a draw behind made noise is used for anything else."""
-    if not machine.has_made_noise:
-        return model
-    used = _used_symbols(machine, model.edges)
-    behind = machine.draws_apart(used)
+    paths = Rereading(machine, [_held(edge) for edge in model.edges], model.noises)
+    shared = set(paths.cut_draws())
+    machine.draws_apart(paths.used(), shared)
+    paths.pair_signs()
+    used = paths.used()
+    behind = machine.draws_apart(used, shared)
     made = {symbol: machine.made[symbol] for symbol in used if symbol in machine.made}
+    if not made:
+        return model
     noises = {symbol: noise for symbol, noise in model.noises.items() if symbol not in behind}
+    noises = {s: n for s, n in noises.items() if s not in shared or s in used}
     return replace(
-        model, noises=noises | {symbol: one.noise for symbol, one in made.items()}, made=made
+        model,
+        edges=[_edge(held) if paths.changed else held.owner for held in paths.held],
+        noises=noises | {symbol: one.noise for symbol, one in made.items()},
+        definitions=machine.definitions,
+        notes=(*model.notes, *dict.fromkeys(note(machine, one) for one in made.values())),
+        made=made,
     )
 
 
-def _used_symbols(machine: Machine, edges: Sequence[Edge]) -> dict[Symbol, None]:
-    """All symbols that something depends on: conditions, releases, and the truths in them."""
-    found: dict[Symbol, None] = {}
-    pending: list[Form] = []
-    for edge in edges:
-        assert edge.release is not None
-        pending += [c.form for c in edge.conditions]
-        pending += [leaf for leaf in edge.release.leaves if isinstance(leaf, Form)]
-    for form in pending:
-        for symbol in form.terms:
-            if symbol not in found:
-                found[symbol] = None
-                if symbol.kind == "indicator":
-                    pending += _forms_of(machine.definitions[symbol])
-    return found
+def note(machine: Machine, made: Made) -> str:
+    """How draws were read, for people."""
+    draws = (d for d in drawn_in(machine.written_out(made.expression)))
+    drawn = " and ".join(dict.fromkeys(d.noise.family for d in draws))
+    read = " and ".join(dict.fromkeys(noise.family for _, noise in made.law.terms))
+    file, _, line = made.where.rpartition(":")
+    place = f"{Path(file).name}:{line}: " if file else ""
+    return f"{place}{drawn} draws are read as {read} noise"
 
 
-def _forms_of(truth: Truth) -> list[Form]:
-    own = [] if truth.condition is None else [truth.condition.form]
-    return own + [form for part in truth.parts for form in _forms_of(part)]
+def _held(edge: Edge) -> Held:
+    """A path as a way: its conditions, and the numbers that it releases."""
+    release = edge.release
+    assert release is not None
+    forms = tuple(leaf for leaf in release.leaves if isinstance(leaf, Form))
+    # True and 1 are not the same release.
+    plain = tuple((type(v), v) for v in release.leaves if not isinstance(v, Form))
+    rest = (release.skeleton, plain, release.raised, edge.draws, edge.picks)
+    return Held(Way(edge.conditions, forms), rest, edge)
+
+
+def _edge(held: Held) -> Edge:
+    """The edge of a path, with what is known of it now."""
+    edge: Edge = held.owner
+    release = edge.release
+    assert release is not None
+    forms = iter(held.way.forms)
+    leaves = tuple(next(forms) if isinstance(v, Form) else v for v in release.leaves)
+    new = release._replace(leaves=leaves)
+    return replace(edge, conditions=held.way.conditions, release=new)

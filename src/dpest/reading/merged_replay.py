@@ -25,6 +25,7 @@ _WALKS = 4
 class MergedReplay(Replay):
     """The checks of one graph, and of the paths that were made of it, at one input."""
 
+    most_ways = 1_000_000  # of a walk at random
     points = 2  # paths have most of their ways in common, so that each is looked at often
 
     def __init__(
@@ -52,17 +53,34 @@ class MergedReplay(Replay):
                     ends.append((node, way))
                 else:
                     parents.setdefault(way.target, (node, way))
-        paths = [_path_to(parents, *end) for end in spread(ends, lambda end: end[1].release)]
-        return [*paths, *(self._walk_at_random(seed) for seed in range(_WALKS))]
+        ways = [_ways_to(parents, *end) for end in spread(ends, lambda end: end[1].release)]
+        ways += [self._walk_at_random(seed) for seed in range(_WALKS)]
+        return [self.joined(found) for found in ways if found]
 
-    def _walk_at_random(self, seed: int) -> Edge:
+    def _walk_at_random(self, seed: int) -> list[Way]:
+        """Ways to an end, or as far as one comes in a loop without a bound."""
         choose = self.generator(seed)
         ways: list[Way] = []
         node = 0
-        while node != END:
+        while node != END and not self.is_left(node) and len(ways) < self.most_ways:
             ways.append(self.graph[node][int(choose.integers(len(self.graph[node])))])
             node = ways[-1].target
-        return _joined(ways)
+        return ways
+
+    def is_left(self, node: int) -> bool:
+        """Whether the ways from a node were not followed."""
+        return False
+
+    def joined(self, ways: Sequence[Way]) -> Edge:
+        """The ways as one path."""
+        return Edge(
+            0,
+            END,
+            tuple([c for way in ways for c in way.conditions]),
+            tuple([d for way in ways for d in way.draws]),
+            tuple([p for way in ways for p in way.picks]),
+            release=ways[-1].release,
+        )
 
     def script(self, values: dict[Symbol, Any], wanted: Edge | None, turn: int) -> AtPoint:
         return _InOrder(self.machine, values, wanted, turn)
@@ -89,7 +107,7 @@ class MergedReplay(Replay):
         """
         node, place = 0, 0
         contents: Contents = ()
-        while True:
+        while not self.is_left(node):
             fitting = []
             for way in self.graph[node]:
                 drawn = _drawn(way, script.log, place)
@@ -110,6 +128,7 @@ class MergedReplay(Replay):
                 return spliced(way.release, contents)
             contents = tuple([content(grown, contents) for grown in way.grown])
             node = way.target
+        return None
 
     def _compare_paths(
         self, script: AtPoint, known: dict[Symbol, Any], outcome: tuple[bool, Any]
@@ -146,23 +165,12 @@ class _InOrder(AtPoint):
         return super().symbol(index, noise)
 
 
-def _path_to(parents: dict[int, tuple[int, Way]], node: int, last: Way) -> Edge:
+def _ways_to(parents: dict[int, tuple[int, Way]], node: int, last: Way) -> list[Way]:
     ways = [last]
     while node:
         node, way = parents[node]
         ways.append(way)
-    return _joined(ways[::-1])
-
-
-def _joined(ways: Sequence[Way]) -> Edge:
-    return Edge(
-        0,
-        END,
-        tuple([c for way in ways for c in way.conditions]),
-        tuple([d for way in ways for d in way.draws]),
-        tuple([p for way in ways for p in way.picks]),
-        release=ways[-1].release,
-    )
+    return ways[::-1]
 
 
 def _drawn(way: Way, log: Sequence[tuple[Noise, Any]], place: int) -> dict[Symbol, Any] | None:
@@ -175,7 +183,8 @@ def _drawn(way: Way, log: Sequence[tuple[Noise, Any]], place: int) -> dict[Symbo
     found = {}
     for index in range(place, after):
         noise, value = log[index]
-        pick = picked.get(f"{noise.family}{index}") if picked else None
+        number = index if way.base is None else way.base + index - place
+        pick = picked.get(f"{noise.family}{number}") if picked else None
         if pick is not None and pick.noise == noise:
             if pick.outcome != value:
                 return None

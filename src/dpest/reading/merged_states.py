@@ -17,6 +17,7 @@ from dpest.geometry.polyhedra import Premises, feasible
 from dpest.geometry.regions import Point, Supports
 from dpest.noise.family import Noise
 from dpest.reading.decision_path import Block
+from dpest.reading.rewrites.draws.made_values import MadeNoises
 from dpest.reading.world import World
 from dpest.running.skeleton import Skeleton
 
@@ -34,6 +35,8 @@ class MergedEdge:
     source: int
     blocks: tuple[Block, ...]
     draws: tuple[Symbol, ...]
+    order: tuple[Symbol, ...] | None = None
+    """What the function draws on it, in order, where that is something else than `draws`."""
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
@@ -64,6 +67,7 @@ class MergedModel:
     dead: list[tuple[int, tuple[Block, ...]]]
     world: World
     merged: bool
+    made: MadeNoises = field(default_factory=MadeNoises)
 
     @property
     def noises(self) -> dict[Symbol, Noise]:

@@ -67,3 +67,4 @@ class Model:
     notes: tuple[str, ...] = ()
     instructions: int = 0
     made: Mapping[Symbol, Made] = field(default_factory=dict)  # noise that was made of draws
+    leftover: float = 0.0  # at least the probability of what was not followed

@@ -22,12 +22,11 @@ from dpest.reading.machine.exploring.explorer import (
     Exploration,
     FewReleases,
     Limits,
-    ManyPaths,
     few_releases,
 )
 from dpest.reading.machine.exploring.merging import Way, explore_merged
 from dpest.reading.machine.heap import Heap
-from dpest.reading.machine.signals import Refused
+from dpest.reading.machine.signals import OutOfLimits, Refused
 from dpest.reading.machine.state import State
 from dpest.reading.machine.values import RandomSource
 from dpest.reading.made_noise import with_made_noise
@@ -40,8 +39,12 @@ from dpest.reading.replay import Replay
 from dpest.reading.table.registry import load
 from dpest.reading.tracing import symbolic as tracing
 from dpest.reading.tracing.symbolic_arrays import SymbolicArray
+from dpest.reading.turns.reading import read_turns
+from dpest.reading.turns.replay import TurnReplay
 
 _FEW = 32
+_IN_BETWEEN = 10.0  # seconds in which turns and merging must have shown that they are of use
+_SOON = 2.0
 GENERATOR = RandomSource("generator", np.random.Generator)
 
 
@@ -57,12 +60,32 @@ def read_paths(
     """
     load()
     limits = limits or Limits()
+    machine = _machine(limits, assume)
+    machine.makes_curves = True
+    try:
+        return _read_paths(machine, limits, target, x)
+    except Refused as refusal:
+        if refusal.final or not machine.has_made_curves:
+            raise
+    # Draws of which signs and sizes are used in another way, too: by decisions.
+    return _read_paths(_machine(limits, assume), limits, target, x)
+
+
+def _machine(limits: Limits, assume: Sequence[Condition]) -> Machine:
     machine = Machine(limits.instructions)
     machine.assumed = tuple(assume)
     machine.makes_noise = True
+    machine.may_leave = limits.leftover > 0
+    return machine
+
+
+def _read_paths(machine: Machine, limits: Limits, target: Mechanism, x: Any) -> Trace:
     first = first_state(machine, target, x)
     with without_collector():
-        model, replay = _read(machine, first, limits, target, x)
+        try:
+            model, replay = _read(machine, first, limits, target, x)
+        except OutOfLimits as limit:
+            raise (limit if limit.advice else machine.named(limit)) from None
         replay.check()
         return as_trace(model, x)
 
@@ -84,21 +107,34 @@ def _read(
 ) -> tuple[Model, Replay]:
     """Path by path where there are few of them; otherwise by merging equal states, if that helps.
 
-    Nobody merges what has few paths: they are cheap, and their conditions are what they are.
+    Nobody merges what has few paths: they are cheap, and their conditions are what they are. Loops
+    without a bound are summed up where they come back to a state. Otherwise they are followed as
+    far as it takes, if nothing else has shown that they have a bound after all.
     """
     exploration = Exploration(machine, first.fork())
     try:
         model = exploration.model(replace(limits, paths=min(limits.paths, _FEW)))
-    except ManyPaths as many:
-        few = isinstance(many, FewReleases)
-        merged = _by_merging(machine, first, limits, few=few)
+    except OutOfLimits as many:
+        in_between = replace(limits, seconds=min(limits.seconds / 4, _IN_BETWEEN))
+        turned = read_turns(machine, first, in_between)
+        if turned is not None and turned.is_summed_up:
+            return turned.model, TurnReplay(machine, *turned, target, x, machine.assumed)
+        if turned is not None and turned.has_no_bound:
+            # This is what there is, unless all is soon read after all.
+            limits = in_between = replace(limits, seconds=min(in_between.seconds, _SOON))
+        merged = _by_merging(machine, first, in_between, few=isinstance(many, FewReleases))
         if merged is not None:
             graph, model, is_folded = merged
             replay = MergedReplay(
                 machine, graph, model, target, x, machine.assumed, is_folded=is_folded
             )
             return model, replay
-        model = exploration.model(replace(limits, merge_at=0))
+        try:
+            model = exploration.model(replace(limits, merge_at=0))
+        except OutOfLimits:
+            if turned is None or not turned.has_no_bound:
+                raise
+            return turned.model, TurnReplay(machine, *turned, target, x, machine.assumed)
     model = with_made_noise(machine, model)
     return model, Replay(machine, model, target, x, machine.assumed)
 
@@ -215,13 +251,17 @@ def as_trace(model: Model, x: Any) -> Trace:
     used: set[Symbol] = set()
     for edge in model.edges:
         assert edge.release is not None
-        choices = tuple(Choice(p.site, p.noise, p.outcome, p.probability) for p in edge.picks)
+        choices = tuple(
+            Choice(p.site, p.noise, p.outcome, p.probability, p.rounded) for p in edge.picks
+        )
         path = Path(edge.conditions, edge.release.skeleton, edge.release.leaves, choices)
         if model.definitions:
             used.update(s for form in path.forms for s in form.symbols("indicator"))
         paths.append(path)
     indicators = {s: as_formula(model.definitions[s]) for s in used}
-    return Trace(tuple(paths), dict(model.noises), indicators, inputs=x, notes=model.notes)
+    return Trace(
+        tuple(paths), dict(model.noises), indicators, model.leftover, inputs=x, notes=model.notes
+    )
 
 
 def as_formula(truth: Truth) -> tracing.TracedTruth:

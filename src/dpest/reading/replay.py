@@ -108,8 +108,16 @@ class Replay:
                 if all(c.holds(moved) for c in (*tight, *bounds)):
                     found = moved
                     break
-            if all(v.denominator == 1 for s, v in found.items() if supports.integral(s)):
+            whole = all(v.denominator == 1 for s, v in found.items() if supports.integral(s))
+            if whole and not self._is_improbable(found):
                 yield found
+
+    def _is_improbable(self, point: Mapping[Symbol, Fraction]) -> bool:
+        """Whether noises tie in a point where the model says that they don't."""
+        return any(
+            form.terms.keys() <= point.keys() and form.at(point) == 0
+            for form in self.machine.null_forms
+        )
 
     def _inside(self, conditions: Sequence[Condition]) -> dict[Symbol, Fraction] | None:
         """A point where all hold; those without a common symbol are looked at one by one."""
@@ -334,7 +342,7 @@ class AtPoint(DrawScript):
         """A uniform draw between data is read as one of its width, moved there."""
         if isinstance(noise, Uniform):
             width = noise.high - noise.low
-            for other in self.machine.noises_at(index):
+            for other in self.candidates(index):
                 if other == noise:
                     break
                 if not isinstance(other, Uniform) or other.low != 0:
@@ -343,6 +351,10 @@ class AtPoint(DrawScript):
                 if math.isclose(other.high, width, rel_tol=1e-12, abs_tol=rounding):
                     return other, float(noise.low)
         return noise, 0.0
+
+    def candidates(self, index: int) -> list[Noise]:
+        """What may have been read in this place."""
+        return self.machine.noises_at(index)
 
     def value(self, index: int, noise: Noise) -> Any:
         symbol = self.symbol(index, noise)

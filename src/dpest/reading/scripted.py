@@ -20,6 +20,7 @@ import numpy as np
 from dpest.errors import ReplayError
 from dpest.noise.family import Noise
 from dpest.reading.answering import AnsweringGenerator
+from dpest.running.batch.scipy_noise import scipy_replacement
 
 _LEGACY = np.random.mtrand.RandomState
 _RANDOM, _SYSTEM = random.Random, random.SystemRandom
@@ -253,6 +254,9 @@ def on_stage(stage: ScriptStage, namespaces: Sequence[dict[str, Any]], owner: An
             return plain.randrange
         if value is secrets.randbits:
             return plain.getrandbits
+        distribution = scipy_replacement(value)
+        if distribution is not None:
+            return distribution
         source = getattr(value, "__self__", None)
         if isinstance(value, (types.BuiltinMethodType, types.MethodType)):
             if source is np.random.mtrand._rand:

@@ -20,10 +20,10 @@ from dpest.reading.conforming import check_generator, check_path
 from dpest.reading.fixed import at_centre
 from dpest.reading.instances import expand_indicators, instantiate
 from dpest.reading.machine.exploring.explorer import Limits
-from dpest.reading.machine.signals import OutOfLimits, Refused
+from dpest.reading.machine.signals import Refused
 from dpest.reading.paths import Path, Trace
 from dpest.reading.paths_of_code import read_paths
-from dpest.reading.refusals import SAMPLING
+from dpest.reading.refusals import SAMPLING, error_of
 from dpest.reading.release import released
 from dpest.reading.rewrites.laws.joining import with_joined_noises
 from dpest.reading.rewrites.readings import Plan, RereadError, words
@@ -76,9 +76,14 @@ def trace(
     given = symbols_for(x) if symbolic else x
     size = data_size(x)
     limits = TraceLimits(max_paths, seconds, leftover, 200 + 8 * size + min(size**2, 10_000), size)
-    by_machine = None if target.takes_size else _by_the_machine(target, given, limits, assume)
-    if by_machine is not None:
-        return by_machine
+    refused: ReadingError | None = None
+    if not target.takes_size:
+        try:
+            return _by_the_machine(target, given, limits, assume)
+        except Refused as refusal:
+            refused = error_of(refusal, place_of(target.function))
+            if refusal.final:
+                raise refused from None
     if target.black_box:
         raise UntraceableError(
             f"{target.name} has no parameter called rng",
@@ -105,31 +110,21 @@ def _read(target: Mechanism, x: Any, limits: TraceLimits, assume: Sequence[Condi
 
 def _by_the_machine(
     target: Mechanism, x: Any, limits: TraceLimits, assume: Sequence[Condition]
-) -> Trace | None:
-    """The machine's reading; None where it merely has no rule, so that `tracing` may be asked.
+) -> Trace:
+    """The machine's reading; raises Refused where it has no rule, so that `tracing` may be asked.
 
     Where it has seen that types, text, structure or hidden state matter, nobody else is asked.
     """
     patience = min(limits.patience, 400 + 4 * limits.data_size)
-    within = Limits(limits.paths, limits.seconds, patience, merge_at=_FEW_PATHS)
-    try:
-        return with_joined_noises(read_paths(target, x, assume, within))
-    except Refused as refusal:
-        if not refusal.final:
-            return None
-        raise _as_error(target, refusal) from None
-
-
-def _as_error(target: Mechanism, refusal: Refused) -> ReadingError:
-    where = refusal.where or place_of(target.function)
-    if isinstance(refusal, OutOfLimits):
-        advice = (
-            "look for a loop that ends only by noise, use a smaller input, or give it more with "
-            f"seconds= and max_paths=; {SAMPLING}"
-        )
-        return PathLimitError(refusal.reason, refusal.advice or advice, where)
-    advice = f"{refusal.advice or 'write it in another way'}; {SAMPLING}"
-    return UntraceableError(refusal.reason, advice, where)
+    within = Limits(
+        limits.paths,
+        limits.seconds,
+        patience,
+        merge_at=_FEW_PATHS,
+        leftover=limits.leftover,
+        data_size=limits.data_size,
+    )
+    return with_joined_noises(read_paths(target, x, assume, within))
 
 
 class _TooManyTurnsError(Exception):

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+import numpy as np
+
 from dpest.errors import RefusedError
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.geometry.regions import Supports
@@ -51,6 +53,16 @@ class Coin(Noise):
     @property
     def support(self) -> tuple[float, float]:
         return (0.0, float(len(self.values) - 1))
+
+    @property
+    def outcomes(self) -> tuple[tuple[Any, Any], ...] | None:
+        found = self.noise.outcomes or ()
+        known = tuple(value for value, _ in found) == self.values
+        return tuple((n, p) for n, (_, p) in enumerate(found)) if known else None
+
+    def sample(self, generator: np.random.Generator, size: Any = None) -> Any:
+        chances = np.array([float(chance) for _, chance in self.outcomes or ()])
+        return generator.choice(len(chances), size=size, p=chances / chances.sum())
 
 
 class PrivateBranchError(RefusedError):

@@ -23,6 +23,7 @@ _KINDS: dict[str, Kind] = {
     "upward": "upward",
     "square": "square",
 }
+_GEOMETRIC: dict[str, Kind] = {"geometric": "upward", "two_sided_geometric": "absolute"}
 
 
 @dataclass(frozen=True)
@@ -37,13 +38,13 @@ def draw_of(symbol: Symbol, noise: Noise) -> tuple[AlignedNoise, int | None]:
     """The proof rule of a noise and the power of the unit in its rate (None: no matter which)."""
     rule = noise.shift_cost
     chance = getattr(noise, "p", None)
-    if noise.family == "geometric" and isinstance(chance, Complement):
+    if noise.family in _GEOMETRIC and isinstance(chance, Complement):
         rate = -chance.exponent
         if rate.factor <= 0:
             raise RefusedError(
                 f"the success probability of a geometric draw is negative: {noise!r}"
             )
-        return AlignedNoise("upward", rate.factor, True, noise.family), rate.power
+        return AlignedNoise(_GEOMETRIC[noise.family], rate.factor, True, noise.family), rate.power
     if noise.family == "coin" or rule.kind == "none":
         # Both runs share its value: a draw that is not shifted costs nothing.
         return AlignedNoise("absolute", Fraction(0), False, noise.family), None

@@ -47,6 +47,18 @@ class Decider(Protocol):
         """What a function gives of noise alone, by a law; raises the refusal where none is."""
         ...
 
+    def is_positive(self, form: Form) -> bool:
+        """Whether a number of noise is positive here, by a decision where it is open."""
+        ...
+
+    def is_of_one_draw(self, forms: Sequence[Form]) -> bool:
+        """Whether all is made of one uniform draw, so that decisions about it may wait."""
+        ...
+
+    def made_curve(self, function: str, arguments: Sequence[Form]) -> Form | None:
+        """The same of one uniform draw, where that needs no decision; None: decide."""
+        ...
+
 
 def is_number(value: Any) -> bool:
     return isinstance(value, NUMBERS)
@@ -177,6 +189,16 @@ def applied(decider: Decider, name: str, value: Any, kinds: Kinds) -> Any:
     """A function of one symbolic number that is not linear."""
     refusal = Refused(f"`{name}` of a noisy or private number", NOT_LINEAR)
     return as_number(decider.make(name, (form_of(decider, value),), refusal), kinds)
+
+
+def sign_of(decider: Decider, value: Real, kinds: Kinds) -> Any:
+    """1 or −1, for a number that is 0 with probability 0."""
+    positive = compare(decider, ">", value, 0)
+    if not isinstance(positive, Truth):
+        return kinds[0](1 if positive else -1)
+    if not decider.is_of_one_draw((value.form,)):
+        return kinds[0](1 if decider.holds(positive) else -1)
+    return as_number(decider.indicator(positive).times(2).minus(Form.number(1)), kinds)
 
 
 def unary(decider: Decider, op: str, a: Any) -> Any:

@@ -57,6 +57,7 @@ from dpest.reading.machine.values import (
     BoundMethod,
     Closure,
     DictView,
+    Distribution,
     Method,
     Partial,
     RandomSource,
@@ -346,6 +347,11 @@ class Abstraction:
             args = self._of(value.args, f"{path}.args", f"{where}.args")
             named = tuple((k, self._of(v, f"{path}.{k}", where)) for k, v in value.kwargs)
             return Partial(function, args, named)
+        if isinstance(value, Distribution):
+            say(("distribution", value.name, value.frozen, tuple(k for k, _ in value.kwargs)))
+            args = self._of(value.args, f"{path}.args", f"{where}.args")
+            named = tuple((k, self._of(v, f"{path}.{k}", where)) for k, v in value.kwargs)
+            return Distribution(value.name, value.frozen, args, named)
         if isinstance(value, DictView):
             say(("view", value.name))
             self._object(value.owner, path, where)
@@ -513,7 +519,7 @@ _LENGTHS = (
     *(ElementPlace, Kept, Count, Scale, Places, Sums, Vector, Argmax),
     *(RandomPlace, Chosen, Order, Left),
 )
-_CODE = (Method, Closure, BoundMethod, Partial, DictView, Super)
+_CODE = (Method, Closure, BoundMethod, Partial, Distribution, DictView, Super)
 
 
 def _next(log: PassLog, plan: Plan) -> tuple[int, bool]:

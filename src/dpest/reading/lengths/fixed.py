@@ -6,13 +6,21 @@ are one leaf where what they share tells it apart from all others (`merged_state
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from dpest.ask.declaration import Mechanism
 from dpest.geometry.linear import Form, Symbol
 from dpest.reading.decision_path import Block
 from dpest.reading.lengths.machine import LengthMachine
+from dpest.reading.lengths.made_noise import Dead as DeadWay
+from dpest.reading.lengths.made_noise import (
+    MadeReading,
+    held_way,
+    keep_noises,
+    with_curves,
+    with_forms,
+)
 from dpest.reading.lengths.starting import first_state
 from dpest.reading.lengths.values import Plan, Restart
 from dpest.reading.machine.exploring.releasing import released
@@ -20,6 +28,7 @@ from dpest.reading.machine.signals import Dead, Fork, Refused
 from dpest.reading.machine.state import State
 from dpest.reading.merged_states import MergedEdge, MergedModel, MergedNode, all_disjoint, settle
 from dpest.reading.paths_of_code import lifted
+from dpest.reading.rewrites.draws.rereading import Held
 from dpest.reading.table.registry import load
 from dpest.reading.world import World
 from dpest.running.skeleton import Leaf, Skeleton
@@ -28,7 +37,19 @@ _INSTRUCTIONS = 200_000
 _MOST_WAYS = 128
 _MOST_FORKS = 64
 
-Way = tuple[tuple[Block, ...], tuple[Symbol, ...], Skeleton, tuple[Any, ...]]
+
+class ManyWays(Refused):
+    """More ways than a model of one length may have."""
+
+
+class Way(NamedTuple):
+    """From the call to the end; `order` is what is drawn on it."""
+
+    blocks: tuple[Block, ...]
+    draws: tuple[Symbol, ...]
+    skeleton: Skeleton
+    leaves: tuple[Any, ...]
+    order: tuple[Symbol, ...]
 
 
 def read_model(
@@ -40,7 +61,9 @@ def read_model(
     """
     load()
     try:
-        return _FixedLengthReading(target, parameters, data, world()).model()
+        return with_curves(
+            lambda curves: _FixedLengthReading(target, parameters, data, world(), curves)
+        )
     except Restart:
         raise Refused("a list that is filled without being looked at") from None
     except Refused:
@@ -61,22 +84,56 @@ class _Machine(LengthMachine):
 
 class _FixedLengthReading:
     def __init__(
-        self, target: Mechanism, parameters: Mapping[str, Any], data: Any, world: World
+        self,
+        target: Mechanism,
+        parameters: Mapping[str, Any],
+        data: Any,
+        world: World,
+        curves: bool,
     ) -> None:
         self.world = world
         self.machine = _Machine(world, Plan(), _INSTRUCTIONS)
+        self.machine.makes_curves = curves
         self.ways: list[Way] = []
         self.first = first_state(self.machine, target, parameters, lambda s: lifted(s, data))
 
-    def model(self) -> MergedModel:
+    def read(self) -> MergedModel:
         self._explore()
         dead = list(dict.fromkeys((0, blocks) for _, _, blocks, _ in self.machine.dead))
+        made = MadeReading(self.machine, self._held(dead))
+        if made.roots:
+            self.ways = []
+            dead = []
+            for held in made.held:
+                self._take(held, made, dead)
+            self.world.notes.update(made.notes)
+            keep_noises(self.world, (s for way in self.ways for s in way.draws))
         for merged in (True, False):
             root = MergedNode(0, {}, ())
             leaves = self._leaves(root, merged)
             if all_disjoint(leaves):
                 break
-        return MergedModel([root, *leaves], leaves, dead, self.world, merged)
+        return MergedModel([root, *leaves], leaves, dead, self.world, merged, made.made)
+
+    def _held(self, dead: Sequence[tuple[int, tuple[Block, ...]]]) -> list[Held]:
+        ways = [
+            held_way(way.blocks, way.leaves, (way.skeleton, way.order), way) for way in self.ways
+        ]
+        return ways + [held_way(blocks, (), "dead", DeadWay(blocks)) for _, blocks in dead]
+
+    def _take(
+        self, held: Held, made: MadeReading, dead: list[tuple[int, tuple[Block, ...]]]
+    ) -> None:
+        """A way as it is now."""
+        before = held.owner.owner if isinstance(held.owner, DeadWay) else held.owner
+        old = before.blocks if isinstance(before, Way) else before
+        blocks = made.blocks(held, old)
+        if isinstance(held.owner, DeadWay):
+            dead.append((0, blocks))
+            return
+        leaves = with_forms(held.owner.leaves, iter(held.way.forms))
+        draws = made.draws(held.owner.draws)
+        self.ways.append(held.owner._replace(blocks=blocks, leaves=leaves, draws=draws))
 
     def _explore(self) -> None:
         """All ways to the end, in order."""
@@ -92,7 +149,7 @@ class _FixedLengthReading:
                     pending += [(one, False) for one in reversed(after)]
                     continue
             if len(self.ways) >= _MOST_WAYS:
-                raise Refused(f"more than {_MOST_WAYS} ways")
+                raise ManyWays(f"more than {_MOST_WAYS} ways")
             # What was decided before is among the conditions: a release asks for what is left.
             state.pending = ()
             machine.state, machine.taken = state, 0
@@ -121,7 +178,8 @@ class _FixedLengthReading:
             self._decided(leaf, kind) if isinstance(leaf, Form) else leaf
             for leaf, kind in zip(release.leaves, kinds, strict=True)
         )
-        return machine.log_of(state).blocks, machine.drawn(state), release.skeleton, leaves
+        drawn = machine.drawn(state)
+        return Way(machine.log_of(state).blocks, drawn, release.skeleton, leaves, drawn)
 
     def _decided(self, leaf: Form, kind: str) -> Any:
         """A released number with every truth in it decided, by forks."""
@@ -137,13 +195,14 @@ class _FixedLengthReading:
 
     def _leaves(self, root: MergedNode, merged: bool) -> list[MergedNode]:
         found: dict[Any, MergedNode] = {}
-        for number, (blocks, draws, skeleton, leaves) in enumerate(self.ways):
-            key: Any = (skeleton, leaves, tuple(map(type, leaves))) if merged else number
+        for number, way in enumerate(self.ways):
+            released = way.skeleton, way.leaves
+            key: Any = (*released, tuple(map(type, way.leaves))) if merged else number
             node = found.get(key)
             if node is None:
                 node = found[key] = MergedNode(len(found) + 1, {}, ())
-                node.release = skeleton, leaves
-            node.incoming.append(MergedEdge(0, blocks, draws))
+                node.release = released
+            node.incoming.append(MergedEdge(0, way.blocks, way.draws, way.order))
         for node in found.values():
             settle(node, {0: root}, self.world)
         return list(found.values())

@@ -7,6 +7,7 @@ is refused.
 from __future__ import annotations
 
 import builtins
+import inspect
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -37,6 +38,7 @@ from dpest.reading.lengths.values import (
     Kept,
     Ordered,
     OrderedPlaces,
+    Others,
     Places,
     Ranked,
     Scale,
@@ -47,7 +49,9 @@ from dpest.reading.lengths.values import (
 from dpest.reading.machine import prelude
 from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.signals import Refused
-from dpest.reading.machine.values import BoundMethod, Method
+from dpest.reading.machine.values import BoundMethod, Lazy, Method
+from dpest.reading.table.numpy_functions import numpy_kind
+from dpest.reading.table.registry import TABLE
 
 if TYPE_CHECKING:
     from dpest.reading.lengths.machine import LengthMachine
@@ -58,6 +62,7 @@ _PLACE_OF = Method("lengths", "index")
 _COPY = Method("lengths", "copy")
 _ONE_OF = Method("lengths", "one")
 _ENTRY = Method("lengths", "entry")
+_FINITE = ("choice", "integers", "binomial", "randint")
 EVERY_LENGTH: dict[Any, Callable[..., Any]] = {}
 
 
@@ -131,6 +136,8 @@ def max_(m: LengthMachine, value: Any, key: Any = None) -> Any:
     if key is not None or isinstance(value, Places):
         message = "max() iterable argument is empty"
         return Enter(prelude.best_, (value, key, True, False, None, message))
+    if isinstance(value, Others):
+        return Ranked(value.vector, 2)
     if not isinstance(value, Vector) or not value.own or m.log.begun:
         raise Refused("the greatest of the data")
     return Ranked(value, 1)
@@ -154,6 +161,14 @@ def amax(m: LengthMachine, value: Any) -> Any:
 @entry(np.min, np.amin)
 def amin(m: LengthMachine, value: Any) -> Any:
     return min_(m, value)
+
+
+@entry(np.delete)
+def delete(m: LengthMachine, value: Any, place: Any) -> Any:
+    array = isinstance(value, Vector) and value.kind is np.ndarray
+    if array and isinstance(place, Argmax) and place.is_greatest_of(value):
+        return Others(value)
+    raise Refused("np.delete of another element than the greatest")
 
 
 @entry(np.sort)
@@ -250,6 +265,25 @@ def _drawn(family: Callable[[Any], Noise]) -> Callable[..., Any]:
         return m.draw(family(parameter.unit), (int,))
 
     return draw
+
+
+def _one_for_each(method: Method) -> Callable[..., Any]:
+    """A draw of finitely many outcomes for each of the data."""
+
+    def draw(m: LengthMachine, *args: Any, **kwargs: Any) -> Any:
+        given = inspect.signature(TABLE[method]).bind(m, *args, **kwargs)
+        size = given.arguments.pop("size", None)
+        one = size[0] if isinstance(size, tuple) and len(size) == 1 else size
+        rest = [v for v in given.arguments.values() if isinstance(v, Lazy)]
+        if one != Count() or rest:
+            raise Refused(f"`{method.name}` with a value that depends on the length of the data")
+        return m.drawn_for_each(lambda: numpy_kind(TABLE[method](*given.args, **given.kwargs)))
+
+    return draw
+
+
+for _method in (Method(library, name) for library in ("generator", "state") for name in _FINITE):
+    entry(_method)(_one_for_each(_method))
 
 
 IN_UNITS: dict[Any, Callable[..., Any]] = {

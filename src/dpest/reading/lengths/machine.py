@@ -21,7 +21,7 @@ from dpest.noise.family import Noise
 from dpest.noise.parameters import exact, is_number
 from dpest.reading.code.instructions import Instruction
 from dpest.reading.code.operators import COMPARISONS, OPERATORS
-from dpest.reading.domains.numbers import Real, Truth
+from dpest.reading.domains.numbers import Kinds, Real, Truth
 from dpest.reading.domains.roots import Complement, Root, UnitExponential
 from dpest.reading.domains.unit import Unit
 from dpest.reading.domains.weights import (
@@ -41,6 +41,7 @@ from dpest.reading.lengths.places import (
     Order,
     RandomPlace,
 )
+from dpest.reading.lengths.scaling import ScaledNoise
 from dpest.reading.lengths.turns import Turns
 from dpest.reading.lengths.values import (
     Argmax,
@@ -70,7 +71,6 @@ from dpest.reading.lengths.values import (
 from dpest.reading.machine import operators, prelude
 from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.control import END
-from dpest.reading.machine.executor import Machine
 from dpest.reading.machine.signals import Fork, Refused, Thrown
 from dpest.reading.machine.state import Draw, Frame, State
 from dpest.reading.machine.values import Array, Lazy, Ref, is_plain
@@ -78,12 +78,13 @@ from dpest.reading.world import ELEMENT, Coin, World
 
 _PRIVATE = (
     "a branch on private data alone: two neighbouring inputs may take different ways here",
-    "add noise before the comparison",
+    "add noise before the comparison; to bound or count data use np.clip and sums of comparisons, "
+    "whose sensitivity is known",
 )
 _SECOND = "a second pass over data of any length"
 
 
-class LengthMachine(Turns, Machine):
+class LengthMachine(Turns, ScaledNoise):
     """Executes states whose data have any length, with what the plan says is to be known."""
 
     is_whole = False
@@ -95,6 +96,7 @@ class LengthMachine(Turns, Machine):
         most_instructions: int,
     ) -> None:
         super().__init__(most_instructions)
+        self.makes_noise = True
         self.plan = plan
         self.world = world
         self.supports = world.supports
@@ -105,6 +107,7 @@ class LengthMachine(Turns, Machine):
         self.dead: dict[Any, None] = {}
         self._sites: dict[tuple[int, int], int] = {}
         self.log_ref: Ref
+        self._for_each = False  # whether what is drawn is drawn for each of the data
 
     @property
     def log(self) -> PassLog:
@@ -177,6 +180,9 @@ class LengthMachine(Turns, Machine):
         found = operators.binary(self, "+", drawn, loc)
         return Real(found.form, (float,)) if isinstance(found, Real) else found
 
+    def noise_parameter(self, value: Any) -> Any:
+        return value.unit if isinstance(value, Scale) else super().noise_parameter(value)
+
     def _noise_for_each(self, noise: Noise, loc: Any, size: Any) -> Any:
         """A draw for every element, before the pass over them."""
         count = size[0] if isinstance(size, tuple) else size
@@ -193,6 +199,27 @@ class LengthMachine(Turns, Machine):
         if is_number(loc) and loc == 0:
             return made
         return self.elementwise(lambda a, b: operators.binary(self, "+", a, b), made, loc)
+
+    def draw(self, noise: Noise, kinds: Kinds) -> Any:
+        if not self._for_each or noise.constant is not None:
+            return super().draw(noise, kinds)
+        symbol = self.symbol_of_each(noise)
+        self.state.draws = (*self.state.draws, Draw(symbol, noise, "each"))
+        return Real(Form.of(symbol), kinds)
+
+    def drawn_for_each(self, draw: Callable[[], Any]) -> Vector:
+        """What a draw gives, for each of the data, before the pass over them."""
+        if self.log.begun:
+            raise Refused("noise for each of the data that is drawn after some of them were read")
+        before = len(self.state.draws)
+        self._for_each = True
+        try:
+            found = draw()
+        finally:
+            self._for_each = False
+        if not isinstance(found, Real):
+            raise Refused("draws for each of the data that are no numbers")
+        return Vector(found, frozenset(d.symbol for d in self.state.draws[before:]))
 
     # Decisions
 
@@ -235,6 +262,7 @@ class LengthMachine(Turns, Machine):
         """Only what belongs to this edge may be looked at."""
         log = self.log
         drawn = {d.symbol for d in self.state.draws if d.column is None}
+        symbols = {root for symbol in symbols for root in self.roots(symbol)}
         for symbol in symbols - drawn - self.slots - log.used:
             if symbol.kind == "indicator" or symbol in self.named.meanings:
                 continue
@@ -387,6 +415,10 @@ class LengthMachine(Turns, Machine):
     def is_lazy(self, value: Any) -> bool:
         return isinstance(value, Lazy)
 
+    def lazy_sample(self, value: Any) -> Any:
+        """Every value of eps that is admitted is a float."""
+        return 1.0 if isinstance(value, Scale) else super().lazy_sample(value)
+
     def truth_value(self, value: Any) -> Any:
         if isinstance(value, Count):
             return self._count_compared("!=", value, 0)
@@ -504,6 +536,8 @@ class LengthMachine(Turns, Machine):
             self.use(thing.own)
             return thing.element
         if isinstance(index, Argmax) and isinstance(thing, Vector):
+            if thing.own and index.is_greatest_of(thing):
+                return Ranked(thing, 1)
             return weighing.entry_at(self, thing, index)
         if isinstance(index, ElementPlace) and (items := self.sequence(thing)) is not None:
             return items[self._place_below(index, len(items))]
@@ -568,14 +602,25 @@ class LengthMachine(Turns, Machine):
         found = function(*row)
         if not isinstance(found, (Real, Truth, Weighted)) and not is_number(found):
             raise Refused("a function of each of the data that gives no number")
-        return Vector(found, own)
+        return Vector(found, own | self._made_of(own, found))
+
+    def _made_of(self, own: frozenset[Symbol], value: Any) -> set[Symbol]:
+        """The noises of each element that are made of others of its own."""
+        made = set()
+        for symbol in symbols_of(value) - own:
+            roots = self.roots(symbol)
+            if roots <= own:
+                made.add(symbol)
+            elif not roots.isdisjoint(own):
+                raise Refused("noise that is made of draws for each of the data, and of another")
+        return made
 
     def lazy_operation(self, op: str, *values: Any) -> Any:
         if not any(isinstance(v, Lazy) for v in values):
             return None
         if any(isinstance(v, Ranked) for v in values):
             return _gap(op, *values)
-        if op == "*" and any(type(v) is Count for v in values):
+        if op == "*" and any(isinstance(v, Count) and not v.offset for v in values):
             return self._repeated(*values)
         if any(isinstance(v, Vector) for v in values):
             if len(values) == 1:
@@ -586,7 +631,11 @@ class LengthMachine(Turns, Machine):
             return weighing.operate(self, op, *values)
         if any(isinstance(v, Scale) for v in values):
             score = weighing.scaled(self, op, *values) if len(values) == 2 else None
-            return _in_units(op, *values) if score is None else score
+            if score is not None:
+                return score
+            if len(values) == 2 and any(isinstance(v, Real) for v in values):
+                return self.times_unit(op, *(_unscaled(v) for v in values))
+            return _in_units(op, *values)
         if len(values) == 2 and any(isinstance(v, (Left, RandomPlace, Chosen)) for v in values):
             return places.number_operation(self, op, *values)
         return self._counted(op, *values)
@@ -790,9 +839,13 @@ def _gap(op: str, *values: Any) -> Gap:
     raise Refused("the value of the greatest of the data")
 
 
+def _unscaled(value: Any) -> Any:
+    return value.unit if isinstance(value, Scale) else value
+
+
 def _in_units(op: str, *values: Any) -> Any:
     """Arithmetic with powers of eps: exact, or refused."""
-    plain = [v.unit if isinstance(v, Scale) else v for v in values]
+    plain = [_unscaled(v) for v in values]
     if not all(isinstance(v, Scale) or is_number(v) for v in values):
         if op in ("==", "!=") and any(v is None or isinstance(v, str) for v in values):
             return op == "!="

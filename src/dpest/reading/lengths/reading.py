@@ -8,7 +8,7 @@ released at the end. A reading that finds out that it needs to know more begins 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,12 +18,21 @@ from dpest.reading.domains.numbers import Real
 from dpest.reading.lengths.abstraction import Abstraction
 from dpest.reading.lengths.gathering import gather
 from dpest.reading.lengths.machine import LengthMachine, new_data
+from dpest.reading.lengths.made_noise import Dead as DeadWay
+from dpest.reading.lengths.made_noise import (
+    MadeReading,
+    held_way,
+    keep_noises,
+    with_curves,
+    with_forms,
+)
 from dpest.reading.lengths.places import IN_ORDER
 from dpest.reading.lengths.releases import Leaves, leaves_of, released_at_end
 from dpest.reading.lengths.starting import first_state
 from dpest.reading.lengths.values import (
     Cut,
     FilledList,
+    Gap,
     NeedsCounters,
     NeedsIndex,
     NeedsList,
@@ -36,6 +45,8 @@ from dpest.reading.loop_graph import END, Graph, LoopEdge, LoopNode
 from dpest.reading.machine.signals import Dead, Fork, Refused
 from dpest.reading.machine.state import State
 from dpest.reading.rewrites import order_statistics as released
+from dpest.reading.rewrites.draws.made_values import MadeNoises
+from dpest.reading.rewrites.draws.rereading import Held
 from dpest.reading.rewrites.order_statistics import Selected
 from dpest.reading.rewrites.races import ArgmaxLaw, ChanceError, law_of
 from dpest.reading.rewrites.running_maximum import greatest_so_far
@@ -86,7 +97,9 @@ def _settled(
 ) -> Graph:
     for _ in range(_MOST_READINGS):
         try:
-            return _Reading(target, parameters, world(), form, plan).graph()
+            return with_curves(
+                lambda curves: _Reading(target, parameters, world(), form, plan, curves)
+            )
         except Restart as needed:
             _learn(plan, needed)
         except (Refused, ChanceError):
@@ -126,10 +139,12 @@ class _Reading:
         world: World,
         form: str,
         plan: Plan,
+        curves: bool,
     ) -> None:
         self.plan = plan
         self.world = world
         self.machine = LengthMachine(world, plan, _INSTRUCTIONS)
+        self.machine.makes_curves = curves
         self.nodes = [LoopNode(0, (), "start")]
         self.edges: list[LoopEdge] = []
         self.known: dict[Any, int] = {}
@@ -141,10 +156,8 @@ class _Reading:
         self.shown = True
         self.by_chance = False
         """Whether there is something that only a law of `rewrites.races` speaks of."""
-        self.told: dict[int, tuple[Any, ...]] = {}
-        """What else the edges to the end release: places of the data."""
 
-    def graph(self) -> Graph:
+    def read(self) -> Graph:
         for number, node in enumerate(self.nodes):
             self._expand(number, node)
         return self._made()
@@ -258,8 +271,7 @@ class _Reading:
         self.releases.append(released)
         kept = [("kept place",) for _ in released.kept]
         others = [("other place",) for _ in (*released.greatest, *released.gaps, *released.drawn)]
-        self.told[len(self.edges)] = (*kept, *others)
-        self._edge(source, END, state, {}, released.values, {})
+        self._edge(source, END, state, {}, released.values, {}, (*kept, *others))
 
     def _edge(
         self,
@@ -269,6 +281,7 @@ class _Reading:
         updates: Mapping[Symbol, Form],
         released: list[Any],
         places: Mapping[str, str],
+        told: tuple[Any, ...] = (),
     ) -> None:
         machine = self.machine
         log: PassLog = state.heap.read(machine.log_ref)
@@ -278,9 +291,9 @@ class _Reading:
         if any(s.kind == "indicator" for s in used):
             raise Refused("a truth that is not decided")
         machine.need_at_hand(used)
-        told = [c.form for block in log.blocks for c in block]
+        decided = [c.form for block in log.blocks for c in block]
         at_random = log.looked not in ("", IN_ORDER) or any(map(_is_random, released))
-        if at_random or machine.named.among([*forms, *told]):
+        if at_random or machine.named.among([*forms, *decided]):
             self.by_chance = True
         order = tuple((d.symbol, d.column is not None) for d in state.draws)
         self.edges.append(
@@ -296,24 +309,80 @@ class _Reading:
                 dict(places),
                 looked="" if log.looked == IN_ORDER else log.looked,
                 removed=bool(log.removed) and target != END,
+                told=told,
             )
         )
 
+    def _rewritten(self) -> MadeNoises:
+        """Puts the noise that was made in the place of the draws behind it, everywhere."""
+        machine = self.machine
+        made = MadeReading(machine, [*self._held(), self._held_selections()])
+        if made.roots:
+            self.edges, machine.dead = [], {}
+            for held in made.held:
+                self._take(held, made)
+            self.world.notes.update(made.notes)
+        return made.made
+
+    def _held(self) -> Iterator[Held]:
+        for e in self.edges:
+            places = tuple(sorted(e.places.items()))
+            turn = (e.looked, e.removed, e.told)
+            rest = (e.source, e.target, tuple(e.updates), e.order, places, turn)
+            values = (*e.updates.values(), *e.released)
+            yield held_way(e.blocks, values, rest, e, (e.source, e.reads))
+        for dead in self.machine.dead:
+            node, reads, blocks, _ = dead
+            yield held_way(blocks, (), "dead", DeadWay(dead), (node, reads))
+
+    def _held_selections(self) -> Held:
+        """What places of the greatest are released of, as a way of its own."""
+        forms = [a.element.form for r in self.releases for a in r.greatest]
+        forms += [g.vector.element.form for r in self.releases for g in r.gaps]
+        return held_way((), forms, "selections", None, "selections")
+
+    def _take(self, held: Held, made: MadeReading) -> None:
+        """A way as it is now."""
+        forms = iter(held.way.forms)
+        if held.owner is None:
+            if held.way.conditions:
+                raise Refused("the greatest of values of which each has its own case")
+            for r in self.releases:
+                r.greatest = [
+                    replace(a, element=Real(next(forms), a.element.kinds)) for a in r.greatest
+                ]
+            for r in self.releases:
+                r.gaps = [_with_element(g, next(forms)) for g in r.gaps]
+            return
+        is_dead = isinstance(held.owner, DeadWay)
+        before = held.owner.owner if is_dead else held.owner
+        if isinstance(before, LoopEdge):
+            place, blocks, draws = (before.source, before.reads), before.blocks, before.draws
+        else:
+            *place, blocks, draws = before
+        blocks, draws = made.blocks(held, blocks), made.draws(draws)
+        if is_dead:
+            self.machine.dead[(*place, blocks, draws)] = None
+            return
+        updates = dict(zip(before.updates, forms, strict=False))
+        released = with_forms(before.released, forms)
+        edge = replace(before, blocks=blocks, draws=draws, updates=updates, released=released)
+        self.edges.append(edge)
+
     def _made(self) -> Graph:
+        made = self._rewritten()
         drawn = [d for r in self.releases for d in r.drawn]
         if drawn:
             return self._lawful(self._only_law([d.law for d in drawn]))
         if self.by_chance:
-            edges = [
-                replace(e, released=(*e.released, *self.told.get(i, ())))
-                for i, e in enumerate(self.edges)
-            ]
+            edges = [replace(e, released=(*e.released, *e.told)) for e in self.edges]
             return self._lawful(law_of(edges, self.world.noises, self.machine.named))
         selections = [Selected(a.element, a.least) for r in self.releases for a in r.greatest]  # type: ignore[arg-type]
         gaps = [released.TracedGap(g.vector) for r in self.releases for g in r.gaps]  # type: ignore[arg-type]
-        elements = [a.element for r in self.releases for a in r.greatest]
-        elements += [g.vector.element for r in self.releases for g in r.gaps]
-        if self.machine.named.among([e.form for e in elements]):
+        chosen = [s.element.form for s in selections] + [g.vector.element.form for g in gaps]
+        if any(s.kind == "indicator" for form in chosen for s in form.terms):
+            raise Refused("the greatest of values with a truth in them")
+        if self.machine.named.among(chosen):
             raise Refused("a weight, or the greatest of the data, otherwise than in chances")
         if (selections or gaps) and len(self.nodes) > 1:
             raise Refused("the place of the greatest of the data, with other looks at them")
@@ -322,6 +391,7 @@ class _Reading:
             self.edges,
             list(self.machine.dead),
             self.world,
+            made=made,
             faithful=self._faithful(),
             selections=selections,
             gaps=gaps,
@@ -337,13 +407,14 @@ class _Reading:
                 raise Refused("the place of an element that is kept, or a count without a bound")
             graph.selections.append(found)
             graph.recognised = True
-        self._keep_noises()
+        drawn = {s for e in self.edges for s, _ in e.order if s not in made.drawn}
+        keep_noises(self.world, (*drawn, *made.roots))
         return graph
 
     def _only_law(self, laws: list[ArgmaxLaw]) -> ArgmaxLaw:
         """The law of a choice that is all that is released."""
         plain = len(self.edges) == len(laws) == 1 and not self.edges[0].blocks
-        if not plain or self.edges[0].forms or len(self.told[0]) > 1:
+        if not plain or self.edges[0].forms or len(self.edges[0].told) > 1:
             raise Refused("a choice by weights, with other decisions or releases")
         return laws[0]
 
@@ -387,12 +458,10 @@ class _Reading:
         shown = self.shown and all(r.shown for r in self.releases)
         return shown and len(lists) <= 1 and all(lists <= names for names in self.returned)
 
-    def _keep_noises(self) -> None:
-        """Only the noises of ways that are there."""
-        used = {s for e in self.edges for s, _ in e.order}
-        noises = self.world.supports.noises
-        for symbol in [s for s in noises if s not in used]:
-            del noises[symbol]
+
+def _with_element(gap: Gap, form: Form) -> Gap:
+    element = gap.vector.element
+    return Gap(replace(gap.vector, element=Real(form, element.kinds)))
 
 
 def _is_random(value: Any) -> bool:

@@ -96,6 +96,10 @@ class Argmax(Lazy):
     element: Real
     least: bool
 
+    def is_greatest_of(self, vector: Vector) -> bool:
+        """Whether it is the place of the greatest element of this very vector."""
+        return self.element is vector.element and not self.least
+
 
 @dataclass(frozen=True, eq=False)
 class Ordered(Lazy):
@@ -111,6 +115,14 @@ class OrderedPlaces(Lazy):
 
     element: Real
     backwards: bool = False
+    python_type = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Others(Lazy):
+    """np.delete of the greatest element of a vector: the greatest of the rest can be taken."""
+
+    vector: Vector
     python_type = np.ndarray
 
 

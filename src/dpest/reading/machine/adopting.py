@@ -11,7 +11,9 @@ import copy
 import enum
 import functools
 import random
+import sys
 import types
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,7 @@ from dpest.reading.machine.values import (
     Array,
     BoundMethod,
     Closure,
+    Distribution,
     Known,
     Lazy,
     Method,
@@ -44,7 +47,10 @@ from dpest.reading.machine.values import (
 )
 
 ATOMS = (type, types.ModuleType, *FUNCTIONS, np.dtype, property, enum.Enum)
-MACHINE_VALUES = (Real, Truth, Ref, Array, Closure, BoundMethod, Partial, RandomSource, Lazy, Known)
+MACHINE_VALUES = (
+    *(Real, Truth, Ref, Array, Closure, BoundMethod, Partial, RandomSource, Distribution, Lazy),
+    Known,
+)
 TABLES = ("pandas", "polars")
 _DICTS = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
 _CACHE = type(functools.lru_cache(maxsize=1)(lambda: None))
@@ -78,6 +84,11 @@ def _adopted(state: State, value: Any, outside: bool) -> Any:
     source = random_source(value)
     if source is not None:
         return source
+    if kind.__module__.startswith("scipy.stats"):
+        found = _distribution(value)
+        if found is not None:
+            given = tuple((k, inner(v)) for k, v in found.kwargs)
+            return replace(found, args=tuple(map(inner, found.args)), kwargs=given)
     if isinstance(value, _CACHE):
         raise Refused(
             f"`{value.__name__}` keeps its results from one call to the next",
@@ -98,6 +109,10 @@ def _adopted(state: State, value: Any, outside: bool) -> Any:
         owner = random_source(value.__self__)
         if owner is not None:
             return BoundMethod(Method(owner.library, value.__name__), owner)
+        if type(value.__self__).__module__.startswith("scipy.stats"):
+            distribution = inner(value.__self__)
+            if isinstance(distribution, Distribution):
+                return BoundMethod(Method("distribution", value.__name__), distribution)
         return BoundMethod(value.__func__, inner(value.__self__))
     if kind is functools.partial:
         kwargs = tuple((k, inner(v)) for k, v in value.keywords.items())
@@ -217,6 +232,24 @@ def random_source(value: Any) -> RandomSource | None:
     if type(value) is random.Random:
         return RandomSource("random", random.Random)
     return None
+
+
+def _distribution(value: Any) -> Distribution | None:
+    """A distribution of SciPy's own, with the parameters that it was given; None: another object.
+
+    SciPy is there if there is an object of it.
+    """
+    stats = sys.modules["scipy.stats"]
+    inner = getattr(value, "dist", None)
+    name = getattr(value if inner is None else inner, "name", None)
+    own = getattr(stats, name, None) if isinstance(name, str) else None
+    if own is None or type(own).__module__.split(".")[:2] != ["scipy", "stats"]:
+        return None
+    if value is own:
+        return Distribution(own.name)
+    if inner is None or type(inner) is not type(own):
+        return None
+    return Distribution(own.name, True, tuple(value.args), tuple(value.kwds.items()))
 
 
 def _builtin_method(state: State, value: Any, outside: bool) -> Any:

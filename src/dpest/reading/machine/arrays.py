@@ -18,7 +18,7 @@ from dpest.reading.domains.numbers import Real, Truth
 from dpest.reading.machine.adopting import NotConcrete, array_content, new_array, to_python
 from dpest.reading.machine.heap import ListObject
 from dpest.reading.machine.signals import Refused, Thrown
-from dpest.reading.machine.values import Array, Ref
+from dpest.reading.machine.values import Array, Lazy, Ref
 
 if TYPE_CHECKING:
     from dpest.reading.machine.executor import Machine
@@ -55,6 +55,8 @@ def scalar(value: Any, dtype: np.dtype[Any]) -> Any:
     """A value as an element of an array of this dtype; refused where that would change it."""
     if dtype.kind == "O":
         return value
+    if isinstance(value, Lazy):
+        raise Refused("an array of values that are not known")
     if isinstance(value, Real):
         if dtype not in EXACT:
             raise Refused(f"a symbolic number in an array of {dtype}, which rounds or wraps")
@@ -104,6 +106,8 @@ def operand(m: Machine, value: Any) -> tuple[np.ndarray, Any]:
         return _zero_dimensional(value), value.kind(True)
     if arithmetic.is_number(value):
         return _zero_dimensional(value), value
+    if m.is_lazy(value):
+        return _zero_dimensional(value), m.lazy_sample(value)
     made = m.as_array(value)
     return content(m, made), np.ones(made.shape, dtype=made.dtype)
 

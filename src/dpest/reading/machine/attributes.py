@@ -28,6 +28,7 @@ from dpest.reading.machine.values import (
     Array,
     BoundMethod,
     Closure,
+    Distribution,
     Known,
     Method,
     Partial,
@@ -49,6 +50,8 @@ def get(m: Machine, thing: Any, name: str) -> Any:
         return _of_python(m, thing, name)
     if isinstance(thing, RandomSource):
         return BoundMethod(Method(thing.library, name), thing)
+    if isinstance(thing, Distribution):
+        return BoundMethod(Method("distribution", name), thing)
     if isinstance(thing, Array):
         return m.array_attribute(thing, name)
     if isinstance(thing, (Real, Truth)):

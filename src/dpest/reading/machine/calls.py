@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dpest.noise.family import Noise
 from dpest.reading.code.instructions import Code, Instruction, Parameters
 from dpest.reading.code.refusal import NotLowered
 from dpest.reading.code.sources import lowered
@@ -30,7 +31,16 @@ from dpest.reading.machine.heap import (
 )
 from dpest.reading.machine.signals import Refused, Thrown
 from dpest.reading.machine.state import Frame
-from dpest.reading.machine.values import Array, BoundMethod, Closure, Method, Partial, Ref, Super
+from dpest.reading.machine.values import (
+    Array,
+    BoundMethod,
+    Closure,
+    Distribution,
+    Method,
+    Partial,
+    Ref,
+    Super,
+)
 from dpest.reading.table.registry import NATIVE, TABLE, is_library
 
 
@@ -80,6 +90,8 @@ class Calls:
             return self.call(f.function, (f.owner, *args), kwargs)
         if isinstance(f, Partial):
             return self.call(f.function, (*f.args, *args), {**dict(f.kwargs), **kwargs})
+        if isinstance(f, Distribution):
+            return self.call_table(Method("distribution", "freeze"), (f, *args), kwargs)
         if isinstance(f, Closure):
             defaults = dict(zip(f.code.parameters.defaulted, f.defaults, strict=True))
             cells = dict(zip(f.code.free, f.cells, strict=True))
@@ -349,7 +361,7 @@ class Calls:
         return frame
 
     def _dataclass(self: Any, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        fields = [f for f in cls.__dataclass_fields__.values() if f.init]
+        fields = [f for f in dataclasses.fields(cls) if f.init]
         positional = tuple(f.name for f in fields if not f.kw_only)
         keyword = tuple(f.name for f in fields if f.kw_only)
         unset = object()
@@ -363,8 +375,9 @@ class Calls:
         parameters = Parameters(positional=positional, keyword_only=keyword)
         values = self.bound(shown, parameters, defaults, args, kwargs)
         for f in cls.__dataclass_fields__.values():
-            if f._field_type is not dataclasses._FIELD:  # type: ignore[attr-defined]
-                raise Refused(f"`{cls.__name__}` with an InitVar or ClassVar")
+            if f._field_type is dataclasses._FIELD_INITVAR:  # type: ignore[attr-defined]
+                raise Refused(f"`{cls.__name__}` with an InitVar")
+        for f in dataclasses.fields(cls):
             if values.get(f.name, unset) is unset:
                 if f.default_factory is not dataclasses.MISSING:
                     values[f.name] = self._from_factory(f.default_factory)
@@ -372,7 +385,7 @@ class Calls:
                     values[f.name] = adopt(self.state, f.default, outside=True)
         ref = self.state.heap.new(Instance(cls, values))
         post = find_in_class(self.state, cls, "__post_init__")
-        if post is None:
+        if post is None or issubclass(cls, Noise):  # a noise looks at its parameters when drawn
             return ref
         frame = self.call(post, (ref,), {})
         if not isinstance(frame, Frame):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +17,15 @@ from dpest.reading.machine.exploring.making import Making
 from dpest.reading.machine.heap import Undecided
 from dpest.reading.machine.objects import Objects
 from dpest.reading.machine.orders import settle
-from dpest.reading.machine.signals import Dead, Fork, OutOfLimits, Refused, Thrown
+from dpest.reading.machine.signals import (
+    BeforeDraw,
+    Dead,
+    Fork,
+    OutOfLimits,
+    OutOfTime,
+    Refused,
+    Thrown,
+)
 from dpest.reading.machine.state import Frame, Outcome, State
 
 _MOST_INSTRUCTIONS = 20_000_000
@@ -35,6 +44,7 @@ class Machine(Control, Objects, Calls, Making):
         self.deadline: float | None = None  # of time.monotonic
         self.seen_codes: dict[int, Code] = {}
         self.seen_namespaces: dict[int, dict[str, Any]] = {}
+        self.forks: Counter[tuple[int, int]] = Counter()  # by code and instruction
         self.is_cut: Callable[[Frame], bool] | None = None
         self._operations = {
             name[3:]: getattr(self, name) for name in dir(self) if name.startswith("op_")
@@ -77,6 +87,9 @@ class Machine(Control, Objects, Calls, Making):
                 continue
             except Dead:
                 return []
+            except BeforeDraw:
+                state.draws, state.reads, state.picks = done
+                return None
             except Refused as refusal:
                 raise self.placed(refusal) from None
             if state.outcome is not None:
@@ -102,18 +115,31 @@ class Machine(Control, Objects, Calls, Making):
         if self.instructions_done > self.most_instructions:
             raise self.placed(OutOfLimits(f"more than {self.most_instructions} instructions"))
         if self.deadline is not None and time.monotonic() > self.deadline:
-            raise self.placed(OutOfLimits("more time than there is for a reading"))
+            raise self.placed(OutOfTime("more time than there is for a reading"))
 
     def forked(self, state: State, fork: Fork) -> list[State]:
         made = []
         for n, k in enumerate(fork.alive):
             one = state if n == len(fork.alive) - 1 else state.fork()
             one.pending = (*one.pending, k)
+            one.endless = fork.endless
             option = [c for c in fork.options[k] if c.form.terms]
             one.conditions = (*one.conditions, *option)
             one.constrained = one.constrained.union(*(c.form.terms for c in option))
             made.append(one)
         return made
+
+    def named(self, limit: OutOfLimits) -> OutOfLimits:
+        """The limit, with the line of the user's own code that has forked most often."""
+        lines: Counter[str] = Counter()
+        for (number, pc), count in self.forks.items():
+            code = self.seen_codes.get(number)
+            if code is not None and not code.file.endswith(_PRELUDE):
+                lines[f"{code.file}:{code.instructions[pc].place.line}"] += count
+        limit.forks = lines.total()
+        if lines:
+            limit.where = lines.most_common(1)[0][0]
+        return limit
 
     @property
     def namespaces(self) -> list[dict[str, Any]]:

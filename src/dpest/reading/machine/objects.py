@@ -240,6 +240,13 @@ class Objects:
         except NotConcrete:
             raise Refused(f"an index that is a {self.type_name(index)}") from None
 
+    def noise_parameter(self: Any, value: Any) -> Any:
+        """A parameter of a noise, as a family takes it."""
+        try:
+            return to_python(self.state, value)
+        except NotConcrete:
+            raise Refused("a parameter of noise that depends on noise or data") from None
+
     def _dict_item(self: Any, ref: Ref, thing: DictObject, index: Any) -> Any:
         key = self.key_among(thing.items, index)
         if key in thing.items:
@@ -622,6 +629,10 @@ class Objects:
 
     def is_lazy(self: Any, value: Any) -> bool:
         return False
+
+    def lazy_sample(self: Any, value: Any) -> Any:
+        """A number of the type that a lazy value has in arithmetic with an array."""
+        raise Refused("an array together with a value that is not known")
 
     def lazy_operation(self: Any, op: str, *values: Any) -> Any:
         return None

@@ -96,6 +96,14 @@ def extend_(made, values):
     return made
 
 
+def called_until_(function, sentinel):
+    while True:
+        value = function()
+        if value == sentinel:
+            return
+        yield value
+
+
 def list_(values):
     made = []
     for v in values:

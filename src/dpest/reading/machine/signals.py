@@ -24,7 +24,13 @@ class Refused(Exception):
 
 
 class OutOfLimits(Refused):
-    """There are more paths, turns or instructions than a reading has time for."""
+    """The reading would take more paths, turns or time than there are."""
+
+    forks = 0  # that it has made, most of them at the line that it names
+
+
+class OutOfTime(OutOfLimits):
+    """The reading has taken too long."""
 
 
 class Thrown(Exception):
@@ -36,15 +42,27 @@ class Thrown(Exception):
 
 
 class Fork(Exception):
-    """An instruction must know which of several holds; each possible one becomes a state."""
+    """An instruction must know which of several holds; each possible one becomes a state.
+
+    `endless`: some of them lead to another such fork, without a bound. What is improbable there may
+    be left (`exploring.leaving`).
+    """
 
     def __init__(
-        self, options: Sequence[tuple[Condition, ...]], alive: Sequence[int], weights: Any = None
+        self,
+        options: Sequence[tuple[Condition, ...]],
+        alive: Sequence[int],
+        *,
+        endless: bool = False,
     ) -> None:
         super().__init__()
         self.options = options
         self.alive = alive
-        self.weights = weights
+        self.endless = endless
+
+
+class BeforeDraw(Exception):
+    """The state stands before a draw at which a reading wants to look at it."""
 
 
 class Dead(Exception):

@@ -36,6 +36,7 @@ class Picked(NamedTuple):
     noise: Noise
     outcome: Any
     probability: Any
+    rounded: bool = False  # the probability was computed in floating point
 
 
 class Frame:
@@ -88,6 +89,8 @@ class State:
     moved: bool = False
     outcome: Outcome | None = None
     drawn_before: int = 0  # draws that are not in `draws` and `picks` any more
+    new_turn: bool = False  # a loop has begun a turn since the last draw
+    endless: bool = False  # it comes from a fork without a bound
 
     def fork(self) -> State:
         return State(
@@ -104,4 +107,6 @@ class State:
             self.moved,
             self.outcome,
             self.drawn_before,
+            self.new_turn,
+            self.endless,
         )

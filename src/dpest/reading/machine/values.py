@@ -105,8 +105,18 @@ class RandomSource:
     kind: Any  # the type that `type(rng)` gives, or the module
 
 
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """A distribution of scipy.stats, by its name; `frozen`: with parameters that it was given."""
+
+    name: str
+    frozen: bool = False
+    args: tuple[Any, ...] = ()
+    kwargs: tuple[tuple[str, Any], ...] = ()
+
+
 class Method(NamedTuple):
-    """A method of a generator of random numbers, or of an iterator, by name."""
+    """A method of a generator, an iterator or a distribution, by name."""
 
     library: str
     name: str

@@ -30,6 +30,7 @@ from dpest.noise import (
     bernoulli,
     discrete_gaussian,
     discrete_laplace,
+    draw,
     two_sided_geometric,
 )
 from dpest.noise.discrete_uniform import DiscreteUniform
@@ -38,7 +39,7 @@ from dpest.reading.domains.arithmetic import is_number, is_symbolic
 from dpest.reading.domains.numbers import Real, Truth
 from dpest.reading.machine import operators
 from dpest.reading.machine.adopting import NotConcrete, to_python
-from dpest.reading.machine.heap import ListObject, Seeded
+from dpest.reading.machine.heap import Instance, ListObject, Seeded
 from dpest.reading.machine.signals import Refused, Thrown
 from dpest.reading.machine.values import Array, Method, RandomSource, Ref
 from dpest.reading.table.numpy_arrays import array
@@ -448,18 +449,19 @@ for _library, _functions in _OWN.items():
 # Noises of dpest
 
 
-def _noise_of_dpest(family: Callable[[Any], Noise]) -> Any:
+def _noise_of_dpest(family: Callable[[Any], Noise], kind: type = int) -> Any:
     def made(m: Machine, rng: Any, parameter: Any, size: Any = None) -> Any:
         if not isinstance(rng, RandomSource):
             raise Refused("noise of dpest from something that is no generator")
         noise = family(_parameter(m, "noise", parameter))
         shape = _size(m, size)
         if shape is None:
-            return m.draw(noise, (int,))
+            return m.draw(noise, (kind,))
         count = int(np.prod(shape, dtype=int))
-        values = [m.draw(noise, (np.int64,)) for _ in range(count)]
+        dtype = np.dtype(kind)
+        values = [m.draw(noise, (dtype.type,)) for _ in range(count)]
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
-        return m.arrays.made_of(m, values, shape, np.dtype(np.int64))
+        return m.arrays.made_of(m, values, shape, dtype)
 
     return made
 
@@ -467,6 +469,20 @@ def _noise_of_dpest(family: Callable[[Any], Noise]) -> Any:
 entry(discrete_laplace)(_noise_of_dpest(DiscreteLaplace))
 entry(discrete_gaussian)(_noise_of_dpest(DiscreteGaussian))
 entry(two_sided_geometric)(_noise_of_dpest(TwoSidedGeometric))
+
+
+@entry(draw)
+def draw_(m: Machine, rng: Any, noise: Any, size: Any = None) -> Any:
+    """A draw of a noise of anybody's."""
+    thing = m.state.heap.read(noise) if isinstance(noise, Ref) else None
+    if not isinstance(thing, Instance) or not issubclass(thing.cls, Noise):
+        raise Refused("a draw of something that is no noise of dpest")
+    known = {name: m.noise_parameter(value) for name, value in thing.attributes.items()}
+    try:
+        made = thing.cls(**known)
+    except ValueError as error:
+        raise Thrown(error) from None
+    return _noise_of_dpest(lambda _: made, int if made.discrete else float)(m, rng, 0, size)
 
 
 @entry(bernoulli)

@@ -155,7 +155,7 @@ def reversed_(m: Machine, values: Any) -> Any:
 @entry(builtins.iter)
 def iter_(m: Machine, value: Any, *sentinel: Any) -> Any:
     if sentinel:
-        raise Refused("iter(…) with a sentinel")
+        return Enter(prelude.called_until_, (value, sentinel[0]))
     return m.iterator(value)
 
 

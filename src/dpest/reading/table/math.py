@@ -7,10 +7,10 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from dpest.reading.domains import arithmetic
-from dpest.reading.domains.numbers import FLOAT, Real, Truth, as_number
+from dpest.reading.domains.numbers import FLOAT, Real, Truth
 from dpest.reading.machine import prelude
 from dpest.reading.machine.calling import Enter
-from dpest.reading.machine.signals import Refused
+from dpest.reading.machine.signals import Refused, Thrown
 from dpest.reading.table.registry import TABLE, entry, native
 
 if TYPE_CHECKING:
@@ -45,13 +45,6 @@ def always(m: Machine, value: Any) -> Any:
     raise Refused("math.isfinite of this")
 
 
-@entry(math.floor, math.ceil, math.trunc)
-def rounded(m: Machine, value: Any) -> Any:
-    if isinstance(value, Real) and value.integral:
-        return as_number(value.form, (int,))
-    raise Refused("rounding of a noisy or private number")
-
-
 def _curved(name: str) -> Any:
     def made(m: Machine, value: Any) -> Any:
         return arithmetic.applied(m, name, value, FLOAT)
@@ -59,13 +52,48 @@ def _curved(name: str) -> Any:
     return made
 
 
-for _function in (math.log, math.exp, math.sqrt, math.sin, math.cos, math.tan):
+for _function in (math.exp, math.sqrt, math.sin, math.cos, math.tan):
     entry(_function)(_curved(_function.__name__))
+
+
+@entry(math.log)
+def log(m: Machine, value: Any, base: Any = None) -> Any:
+    found = arithmetic.applied(m, "log", value, FLOAT)
+    if isinstance(value, Real) and not m.is_positive(value.form):
+        raise _outside()
+    if base is None:
+        return found
+    if not arithmetic.is_number(base):
+        raise Refused("math.log with a noisy or private base")
+    return arithmetic.binary(m, "/", found, math.log(base))
+
+
+def _outside() -> Thrown:
+    """What a logarithm of Python's raises for a number that is not positive."""
+    try:
+        math.log(-1.0)
+    except ValueError as error:
+        return Thrown(error)
+    raise AssertionError
+
+
+@entry(math.log1p)
+def log1p(m: Machine, value: Any) -> Any:
+    return log(m, arithmetic.binary(m, "+", value, 1))
+
+
+@entry(math.log2)
+def log2(m: Machine, value: Any) -> Any:
+    return log(m, value, 2)
+
+
+@entry(math.log10)
+def log10(m: Machine, value: Any) -> Any:
+    return log(m, value, 10)
 
 
 @entry(math.copysign)
 def copysign(m: Machine, size: Any, sign: Any) -> Any:
     if not isinstance(sign, Real) or not arithmetic.is_number(size):
         raise Refused("math.copysign of a noisy or private size")
-    positive = m.holds(arithmetic.compare(m, ">=", sign, 0))
-    return math.fabs(size) if positive else -math.fabs(size)
+    return arithmetic.binary(m, "*", arithmetic.sign_of(m, sign, FLOAT), math.fabs(size))

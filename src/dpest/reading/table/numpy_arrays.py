@@ -155,6 +155,10 @@ def astype(m: Machine, value: Array, dtype: Any, **options: Any) -> Any:
     if kind == np.bool_:
         truths = [m.truth_value(v) for v in m.arrays.elements(m, value)]
         return m.arrays.made_of(m, truths, value.shape, kind)
+    if kind == np.int64 and value.dtype == np.float64:
+        cut = [TABLE[int](m, v) for v in m.arrays.elements(m, value)]
+        whole = [Real(v.form, (np.int64,)) if isinstance(v, Real) else np.int64(v) for v in cut]
+        return m.arrays.made_of(m, whole, value.shape, kind)
     raise Refused(
         f"noisy or private numbers that are cast to {kind}, which wraps or rounds",
         "keep them as float64",

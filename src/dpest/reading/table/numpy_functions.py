@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import numpy as np
 
 from dpest.reading.domains import arithmetic
 from dpest.reading.domains.arithmetic import conjunction_of, disjunction_of, is_symbolic
-from dpest.reading.domains.numbers import NUMPY_FLOAT, Real, Truth, as_number
+from dpest.reading.domains.numbers import NUMPY_FLOAT, Real, Truth, as_number, kinds_of
 from dpest.reading.machine import operators
 from dpest.reading.machine.signals import Refused, Thrown
 from dpest.reading.machine.values import Array
@@ -197,9 +198,39 @@ def where(m: Machine, test: Any, *ways: Any) -> Any:
             return _either(m, _both(m, truth, a), _both(m, truth.negated(), b))
         if arithmetic.is_number(a) and arithmetic.is_number(b) and type(a) is type(b):
             return m.chosen(truth, a, b, (type(a),))
+        curve = _chosen_curve(m, truth, a, b) if isinstance(truth, Truth) else None
+        if curve is not None:
+            return curve
         return a if m.holds(truth) else b
 
     return _elementwise(one, np.where)(m, test, *ways)
+
+
+def _chosen_curve(m: Machine, truth: Truth, yes: Any, no: Any) -> Any:
+    """One of two functions of a draw, by where the draw lies; None where it has to be decided."""
+    kinds = set(kinds_of(yes)) | set(kinds_of(no))
+    if not kinds <= {float, np.float64}:
+        return None
+    forms = [m.indicator(truth), arithmetic.form_of(m, yes), arithmetic.form_of(m, no)]
+    found = m.made_curve("where", forms)
+    return None if found is None else as_number(found, NUMPY_FLOAT)
+
+
+for _ufunc, _base in {np.log2: 2, np.log10: 10}.items():
+    entry(_ufunc)(
+        _elementwise(
+            lambda m, v, _base=_base: arithmetic.binary(
+                m, "/", arithmetic.applied(m, "log", v, NUMPY_FLOAT), math.log(_base)
+            ),
+            _ufunc,
+        )
+    )
+entry(np.log1p)(
+    _elementwise(
+        lambda m, v: arithmetic.applied(m, "log", arithmetic.binary(m, "+", v, 1), NUMPY_FLOAT),
+        np.log1p,
+    )
+)
 
 
 @entry(np.select)
@@ -237,11 +268,6 @@ def isclose(m: Machine, a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8) -> A
         )
 
     return _elementwise(one, np.isclose)(m, a, b)
-
-
-@entry(np.round, np.around, np.rint, np.floor, np.ceil, np.trunc)
-def rounding(m: Machine, value: Any, *_: Any, **__: Any) -> Any:
-    raise Refused("rounding of a noisy or private number")
 
 
 # Along an axis

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpest.reading.domains import arithmetic
-from dpest.reading.domains.numbers import FLOAT, INT, Real, Truth, as_number, result_kinds
+from dpest.reading.domains.numbers import FLOAT, Real, Truth, as_number, result_kinds
 from dpest.reading.machine import attributes, operators, prelude
 from dpest.reading.machine.attributes import OBJECT_INIT
 from dpest.reading.machine.calling import Enter
@@ -172,21 +172,6 @@ def numpy_float(m: Machine, value: Any = 0.0) -> Any:
     return Real(made.form, (np.float64,)) if isinstance(made, Real) else np.float64(made)
 
 
-@entry(builtins.int)
-def int_(m: Machine, value: Any = 0, *base: Any) -> Any:
-    if isinstance(value, Array) and value.places.size == 1:
-        value = m.arrays.elements(m, value)[0]
-    if isinstance(value, Truth):
-        return as_number(m.indicator(value), INT)
-    if isinstance(value, Real):
-        if value.integral:
-            return as_number(value.form, INT)
-        raise Refused("int(…) of a noisy or private number, which cuts off its fraction")
-    if is_object(m.state, value):
-        raise Refused("int(…) of an object")
-    return operators.native(int, m.plain_index(value), *base)
-
-
 @entry(builtins.bool, operator.truth)
 def bool_(m: Machine, value: Any = False) -> Any:
     truth = m.truth_value(value)
@@ -202,6 +187,9 @@ def abs_(m: Machine, value: Any) -> Any:
     if isinstance(value, (Real, Truth)):
         kinds = result_kinds(abs, arithmetic.kinds_of(value))
         form = arithmetic.form_of(m, value)
+        curve = m.made_curve("abs", (form,))
+        if curve is not None:
+            return as_number(curve, kinds)
         below = arithmetic.compare(m, "<", value, 0)
         return as_number(form.times(-1) if m.holds(below) else form, kinds)
     if is_object(m.state, value):
@@ -209,13 +197,6 @@ def abs_(m: Machine, value: Any) -> Any:
         if method is not None:
             return Enter(method, (value,))
     raise Refused(f"abs(…) of a {m.type_name(value)}")
-
-
-@entry(builtins.round)
-def round_(m: Machine, value: Any, digits: Any = None) -> Any:
-    if isinstance(value, Real) and value.integral and digits is None:
-        return as_number(value.form, INT)
-    raise Refused("rounding of a noisy or private number")
 
 
 @entry(builtins.pow)

@@ -31,9 +31,9 @@ TABLE: dict[Any, Entry] = {}
 NATIVE: set[Any] = set()
 _FILES = (
     *("python", "containers", "iterating", "math", "numpy_arrays", "numpy_functions", "orders"),
-    "special",
+    *("rounding", "special"),
 )
-_FILES_OF_NOISE = ("generator", "random")
+_FILES_OF_NOISE = ("generator", "random", "scipy")
 _LIBRARIES = ("numpy", "scipy", "pandas", "dataclasses", "functools", "typing", "torch", "sklearn")
 
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from dpest.geometry.linear import Condition, Form, Relation, Symbol, rational
 from dpest.reading.refusals import refuse, remembered
-from dpest.reading.rewrites.rounding import How, rounded
+from dpest.reading.rewrites.rounding import PLAINLY, How, rounded
 from dpest.reading.tracing.running import has_run, running
 
 _NUMBERS = (int, float, Fraction, np.integer, np.floating, np.bool_)
@@ -445,14 +445,14 @@ class TracedReal:
             return self
         value = settled(self)
         if not value.form.terms:
-            return _PLAINLY[how](value.form.constant / step) * step
+            return PLAINLY[how](value.form.constant / step) * step
         if step == 1 and self._upward(how) is not None:
             from dpest.reading.rewrites.curves import as_geometric
 
             again = as_geometric(value.form)
             if again is not None:
                 raise remembered(again)
-        found = rounded(value.form, how, step)
+        found = _rounded_form(value.form, how, step)
         if found is None:
             refuse(operation, ROUNDING)
         return found * step
@@ -783,12 +783,14 @@ def _sum(value: TracedReal, other: Any, sign: int) -> Any:
     )
 
 
-_PLAINLY: dict[How, Callable[[Fraction], int]] = {
-    "round": round,
-    "floor": math.floor,
-    "ceil": math.ceil,
-    "trunc": math.trunc,
-}
+def _rounded_form(form: Form, how: How, step: Fraction) -> int | None:
+    run = running()
+    choose = getattr(run, "choose_endlessly", None)
+    noises = {s: run.noise_of(s) for s in form.terms if s.kind == "noise"}
+    known = {s: noise for s, noise in noises.items() if noise is not None}
+    if choose is None:
+        return None
+    return rounded(form, how, step, known, lambda window: int(choose(window, window.cells)))
 
 
 def _times_infinity(value: TracedReal, infinity: float) -> float:

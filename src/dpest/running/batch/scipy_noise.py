@@ -77,7 +77,9 @@ class Distribution:
         if given is None or given[1].keys() - {"size"}:
             refuse(f"scipy.stats.{self._name}.rvs with these arguments", "draw from rng instead")
         (loc, scale, *shapes), rest = given
-        return _DRAWS[self._name](random_state, rest.get("size"), loc, scale, *shapes)
+        drawn = _DRAWS[self._name](random_state, rest.get("size"), loc, scale, *shapes)
+        # SciPy's numbers are NumPy's, if they are not whole.
+        return np.float64(drawn) if type(drawn) is float else drawn
 
     def ppf(self, q: Any, *args: Any, **options: Any) -> Any:
         # By its type: a value of a batch says that it is a float.

@@ -42,6 +42,7 @@ from dpest.reading.machine.values import (
     BoundMethod,
     Closure,
     DictView,
+    Distribution,
     Known,
     Partial,
     RandomSource,
@@ -246,7 +247,7 @@ class CanonicalWalk:
             return ("atom", kind, value)
         if kind is BoundMethod:
             return ("method", self.value(value.function), self.value(value.owner))
-        if kind in (Array, Closure, Partial, DictView, RandomSource):
+        if kind in (Array, Closure, Partial, DictView, RandomSource, Distribution):
             return self._identified(value)
         if kind is Known:
             return ("known", id(value.thing))
@@ -273,6 +274,9 @@ class CanonicalWalk:
         self.identities[id(value)] = len(self.identities)
         if isinstance(value, RandomSource):
             return ("random", value.library, value.kind)
+        if isinstance(value, Distribution):
+            given = (value.name, value.frozen, value.args, value.kwargs)
+            return ("distribution", *map(self.value, given))
         if isinstance(value, Array):
             places = self.contents.of_numbers(value.places)
             return ("array", self._number(value.buffer), places, value.dtype.str)

@@ -60,11 +60,18 @@ class Decisions:
 
     def without_indicators(self, condition: Condition) -> Condition:
         """The truths that a condition speaks of are decided first."""
-        bits = [s for s in condition.form.terms if s.kind == "indicator"]
-        if not bits:
-            return condition
+        form = self.without_truths(condition.form)
+        return condition if form is condition.form else Condition(form, condition.relation)
+
+    def without_truths(self, form: Form) -> Form:
+        """A form in which the truths are decided."""
+        bits = [s for s in form.terms if s.kind == "indicator"]
         values = {s: Form.number(int(self.holds(self._definitions[s]))) for s in bits}
-        return Condition(condition.form.substitute(values), condition.relation)
+        return form.substitute(values) if values else form
+
+    def settled(self, form: Form) -> Form:
+        """The form, with the truths that it speaks of decided."""
+        return self.without_indicators(Condition(form, ">=")).form
 
     def indicator(self, truth: Truth) -> Form:
         """A truth as a number: a symbol that is 0 or 1."""
@@ -85,8 +92,13 @@ class Decisions:
 
     # Choices between several
 
-    def decide(self, options: Sequence[tuple[Condition, ...]]) -> int:
-        """Which of several conjunctions holds; they exclude each other, and one of them does."""
+    def decide(
+        self, options: Sequence[tuple[Condition, ...]], *, endless: bool = False
+    ) -> int:
+        """Which of several conjunctions holds; they exclude each other, and one of them does.
+
+        `endless`: some of them lead to more such decisions, without a bound.
+        """
         state = self.state
         if self.taken == len(state.pending):
             if state.heap.changes != self.changes_before:
@@ -95,12 +107,12 @@ class Decisions:
             if not alive:
                 raise Dead
             if len(alive) > 1:
-                raise Fork(options, alive)
+                raise Fork(options, alive, endless=endless)
             state.pending = (*state.pending, alive[0])
         self.taken += 1
         return state.pending[self.taken - 1]
 
-    def _answered(self, forms: Sequence[Form]) -> int | None:
+    def answered(self, forms: Sequence[Form]) -> int | None:
         """The answer of a decision that was made before a fork: nobody has to ask again.
 
         Indicators in the forms are decided first, so that there may be decisions before this one.
@@ -127,7 +139,7 @@ class Decisions:
 
     def one_of(self, form: Form, candidates: Sequence[Any]) -> int | None:
         """Which of the candidates a number is, or None."""
-        answer = self._answered([form])
+        answer = self.answered([form])
         if answer is not None:
             return answer if answer < len(candidates) else None
         options: list[tuple[Condition, ...]] = [
@@ -140,7 +152,7 @@ class Decisions:
 
     def greatest(self, forms: Sequence[Form], *, first: bool = True) -> int:
         """The place of the greatest of several numbers; of equal ones the first (or the last)."""
-        answer = self._answered(forms)
+        answer = self.answered(forms)
         if answer is not None:
             return answer
         options = []
@@ -165,7 +177,7 @@ class Decisions:
             for k in range(count)
             for before in itertools.combinations([j for j in range(count) if j != k], rank)
         ]
-        answer = self._answered(forms)
+        answer = self.answered(forms)
         if answer is None:
             if len(ways) > _MOST_PLACES:
                 raise Refused("the middle of many noisy or private values")

@@ -13,7 +13,7 @@ from dpest.noise.family import Noise
 from dpest.noise.parameters import exact, is_number
 from dpest.reading.domains.numbers import Kinds, Real, Truth
 from dpest.reading.machine.exploring.decisions import Decisions
-from dpest.reading.machine.signals import Fork, Refused
+from dpest.reading.machine.signals import BeforeDraw, Fork, Refused
 from dpest.reading.machine.state import Draw, Picked
 
 _HALF = Fraction(1, 2)
@@ -26,9 +26,18 @@ class NoiseDrawing(Decisions):
         super().__init__()
         self._symbols: dict[tuple[int, Noise], Symbol] = {}
         self._names: set[str] = set()
+        self.stops_before_draws = False  # before the first one of each turn of a loop
 
     def _next_draw(self) -> int:
         return self.state.drawn_before + len(self.state.draws) + len(self.state.picks)
+
+    def _may_stop(self) -> None:
+        """Ends the instruction before the first draw of a turn, if somebody waits for that."""
+        state = self.state
+        if not (self.stops_before_draws and state.new_turn):
+            return
+        if not state.pending and state.heap.changes == self.changes_before:
+            raise BeforeDraw
 
     def symbol_of(self, index: int, noise: Noise) -> Symbol:
         """The same on every path that makes the same draw."""
@@ -45,6 +54,10 @@ class NoiseDrawing(Decisions):
             self.known_noise(symbol, noise)
         return symbol
 
+    def all_noises(self) -> list[Noise]:
+        """What was drawn anywhere."""
+        return list(dict.fromkeys(noise for _, noise in self._symbols))
+
     def noises_at(self, index: int) -> list[Noise]:
         """What was drawn in this place, on some path."""
         return [noise for place, noise in self._symbols if place == index]
@@ -53,6 +66,7 @@ class NoiseDrawing(Decisions):
         """A value of a noise: a symbol, or the only value that it has."""
         if noise.constant is not None:
             return kinds[0](noise.constant)
+        self._may_stop()
         symbol = self.symbol_of(self._next_draw(), noise)
         self.state.draws = (*self.state.draws, Draw(symbol, noise))
         return Real(Form.of(symbol), kinds)
@@ -80,6 +94,7 @@ class NoiseDrawing(Decisions):
             return outcomes[0][0]
         if not outcomes:
             raise Refused("a draw without outcomes")
+        self._may_stop()
         site = f"{noise.family}{self._next_draw()}"
         if self.taken == len(state.pending):
             if state.heap.changes != self.changes_before:

@@ -11,15 +11,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpest.reading.machine.executor import Machine
+from dpest.reading.machine.exploring.leaving import Leaving
 from dpest.reading.machine.exploring.releasing import released
-from dpest.reading.machine.signals import OutOfLimits
+from dpest.reading.machine.signals import OutOfLimits, OutOfTime
 from dpest.reading.machine.state import State
 from dpest.reading.model import END, Edge, Model, Node
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Where a reading gives up. `forks`: how often one instruction may fork on one path."""
+    """Where a reading gives up. `forks`: how often one instruction may fork on one path.
+
+    `leftover` is the probability of what may be left of loops without a bound; a loop that has made
+    no more turns than there are data (`data_size`) is followed in any case.
+    """
 
     paths: int = 20_000
     seconds: float = 20.0
@@ -28,6 +33,8 @@ class Limits:
     merge_at: int = 0  # at so many paths it is asked whether they have half as many releases
     fold_at: int = 4096  # paths of a graph of merged states whose parallel ways are made one
     merged_paths: int = 20_000  # of such a graph, after that
+    leftover: float = 0.0
+    data_size: int = 0
 
 
 class ManyPaths(OutOfLimits):
@@ -38,6 +45,10 @@ class FewReleases(ManyPaths):
     """Many paths to few releases."""
 
 
+class EndlessLoop(OutOfLimits):
+    """A path on which one instruction has forked too often."""
+
+
 class Exploration:
     """All paths of a function from its first state, in order; it can be gone on with."""
 
@@ -46,26 +57,41 @@ class Exploration:
         self.edges: list[Edge] = []
         self.ends: list[State] = []  # the states in which the paths ended
         self._pending = [first]
+        self._leaving: Leaving | None = None
+        self._ended: OutOfLimits | None = None
 
     def model(self, limits: Limits) -> Model:
-        """The paths; raises ManyPaths, after which it may be asked again with other limits."""
+        """The paths; raises ManyPaths, after which it may be asked again with other limits.
+
+        Another limit that is reached ends it for good.
+        """
+        if self._ended is not None:
+            raise self._ended
+        try:
+            return self._model(limits)
+        except ManyPaths:
+            raise
+        except OutOfLimits as limit:
+            self._ended = limit
+            raise
+
+    def _model(self, limits: Limits) -> Model:
         machine, edges, pending = self.machine, self.edges, self._pending
         machine.deadline = time.monotonic() + limits.seconds
-        while pending:
+        if self._leaving is None:
+            self._leaving = Leaving(machine, limits.leftover)
+        while self._goes_on(self._leaving):
             state = pending.pop()
             after = None if state.outcome is not None else machine.advance(state)
+            check_deadline(machine, limits)
             if after is not None:
                 for one in after:
                     count_fork(machine, one, limits)
-                pending += reversed(after)
+                pending += reversed(self._leaving.likely(after))
                 continue
             if len(edges) >= limits.paths:
                 pending.append(state)
-                raise self._at_the_fork(ManyPaths(f"more than {limits.paths} paths"), state)
-            if time.monotonic() > machine.deadline:
-                raise self._at_the_fork(
-                    OutOfLimits(f"more than {limits.seconds:g} s of reading"), state
-                )
+                raise ManyPaths(f"more than {limits.paths} paths")
             release = released(machine, state)
             if limits.merge_at and len(edges) + 1 == limits.merge_at and few_releases(edges):
                 pending.append(state)
@@ -76,19 +102,26 @@ class Exploration:
         node = Node(0, (), "start")
         noises = {d.symbol: d.noise for e in edges for d in e.draws}
         notes, done = tuple(machine.notes), machine.instructions_done
-        return Model([node], edges, noises, machine.definitions, notes, done)
+        left = self._leaving.left
+        return Model([node], edges, noises, machine.definitions, notes, done, leftover=left)
 
-    def _at_the_fork(self, refusal: OutOfLimits, state: State) -> OutOfLimits:
-        """With the line where most of the decisions on the way were made."""
-        places = [
-            (count, code.file, code.instructions[pc].place.line)
-            for (number, pc), count in state.forks.items()
-            if (code := self.machine.seen_codes.get(number)) is not None
-        ]
-        if places:
-            _, file, line = max(places)
-            refusal.where = f"{file}:{line}"
-        return refusal
+    def _goes_on(self, leaving: Leaving) -> bool:
+        if not self._pending:
+            state = leaving.next()
+            if state is not None:
+                self._pending.append(state)
+        return bool(self._pending)
+
+    @property
+    def leaves(self) -> bool:
+        """Whether some states wait, since hardly anything comes there."""
+        return self._leaving is not None and self._leaving.left > 0
+
+
+def check_deadline(machine: Machine, limits: Limits) -> None:
+    """Raises where a reading has taken too long, at the line where it is."""
+    if machine.deadline is not None and time.monotonic() > machine.deadline:
+        raise machine.placed(OutOfTime(f"more than {limits.seconds:g} s of reading"))
 
 
 def few_releases(edges: Sequence[Edge]) -> bool:
@@ -108,7 +141,8 @@ def count_fork(machine: Machine, state: State, limits: Limits) -> None:
     """Refuses a path on which one instruction has forked too often."""
     frame = state.frames[-1]
     place = (id(frame.code), frame.pc)
+    machine.forks[place] += 1
     count = state.forks.get(place, 0) + 1
     if count > limits.forks:
-        raise machine.placed(OutOfLimits("a loop that may go on without a bound"))
+        raise machine.placed(EndlessLoop("a loop that may go on without a bound"))
     state.forks[place] = count

@@ -28,7 +28,7 @@ from dpest.reading.machine.exploring.canonical import (
     Contents,
     Unmergeable,
 )
-from dpest.reading.machine.exploring.explorer import Limits, count_fork
+from dpest.reading.machine.exploring.explorer import Limits, check_deadline, count_fork
 from dpest.reading.machine.exploring.releasing import released, released_items
 from dpest.reading.machine.heap import GeneratorObject, OpenList, OpenListRead
 from dpest.reading.machine.signals import Refused
@@ -40,7 +40,7 @@ from dpest.running.skeleton import Skeleton
 _ATTEMPTS = 12
 _MOST_NODES = 20_000
 _ENOUGH = 200  # arrivals after which it is seen whether states merge at all
-_APART = 1 << 20  # between the numbers of draws of two nodes, where ways draw unequally often
+APART = 1 << 20  # between the numbers of draws of two nodes, where ways draw unequally often
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,10 @@ class Grown:
 
 @dataclass(frozen=True)
 class Way:
-    """From a node to another one or to the end. `grown` are the open lists of the target."""
+    """From a node to another one or to the end. `grown` are the open lists of the target.
+
+    `base` is the number of its first draw where that is not how many came before.
+    """
 
     target: int
     conditions: tuple[Condition, ...]
@@ -65,6 +68,7 @@ class Way:
     picks: tuple[Picked, ...]
     grown: tuple[Grown, ...] = ()
     release: Release | None = None
+    base: int | None = None
 
 
 def explore_merged(
@@ -131,6 +135,8 @@ class _Attempt:
             if after is not None:
                 for fork in after:
                     count_fork(machine, fork, self.limits)
+                    if fork.endless:
+                        raise Unmergeable("a decision without a bound")
                 pending += reversed(after)
                 continue
             if one.reads:
@@ -142,8 +148,7 @@ class _Attempt:
                 conditions = one.conditions[self.known[node] :]
                 way = Way(END, conditions, one.draws, one.picks, release=release)
             self.ways[node].append(way)
-            if time.monotonic() > (machine.deadline or 0.0):
-                raise Refused(f"more than {self.limits.seconds:g} s of reading")
+            check_deadline(machine, self.limits)
 
     def _arrived(self, node: int, state: State) -> Way:
         machine = self.machine
@@ -151,8 +156,8 @@ class _Attempt:
         state.heap.freeze()
         walk = CanonicalWalk(machine.definitions, self.contents, state, self.own, self.closed)
         found = walk.canonical()
-        _no_generator_behind(machine, state, found)
-        known = _that_matter(machine, state.conditions, found.symbols)
+        no_generator_behind(machine, state, found)
+        known = conditions_that_matter(machine, state.conditions, found.symbols)
         draws = 0 if self.by_order else state.drawn_before + len(state.draws) + len(state.picks)
         key = (found.key, frozenset(known), draws)
         grown = tuple(self._grown(state, address, origin) for address, origin in found.open_lists)
@@ -181,7 +186,7 @@ class _Attempt:
             state.heap.place(address, OpenList(slot, origin))
         state.drawn_before += len(state.draws) + len(state.picks)
         if self.by_order:
-            state.drawn_before = _APART * len(self.states)
+            state.drawn_before = APART * len(self.states)
         state.draws, state.picks = (), ()
         state.conditions = tuple(known)
         state.constrained = frozenset(s for c in known for s in c.form.terms)
@@ -205,7 +210,7 @@ def _unchangeable(value: Any) -> bool:
     return not isinstance(value, (Ref, Array))
 
 
-def _no_generator_behind(machine: Machine, state: State, found: Canonical) -> None:
+def no_generator_behind(machine: Machine, state: State, found: Canonical) -> None:
     """A generator that nobody can reach any more may have a `finally` to execute."""
     if not any(code.is_generator for code in machine.seen_codes.values()):
         return
@@ -216,7 +221,7 @@ def _no_generator_behind(machine: Machine, state: State, found: Canonical) -> No
             raise Unmergeable("a generator that is left before its end")
 
 
-def _that_matter(
+def conditions_that_matter(
     machine: Machine, conditions: Sequence[Condition], alive: Iterable[Symbol]
 ) -> list[Condition]:
     """The conditions that say something of the symbols that are alive.

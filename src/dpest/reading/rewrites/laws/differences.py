@@ -10,14 +10,20 @@ from dpest.noise.exponential import Exponential
 from dpest.noise.geometric import Geometric
 from dpest.noise.laplace import Laplace
 from dpest.noise.two_sided_geometric import TwoSidedGeometric
-from dpest.reading.rewrites.laws.protocol import Combination, Drawn, Expression, Law, register
+from dpest.reading.rewrites.laws.protocol import (
+    Applied,
+    Combination,
+    Drawn,
+    Expression,
+    Law,
+    register,
+)
 
 
 class Differences:
     name = "differences"
     lemma = "E − E′ is Laplace noise for exponential noises of one scale; two-sided if geometric"
     families = frozenset({Exponential.family, Geometric.family})
-    inside: frozenset[str] = frozenset()
 
     def law(self, made: Expression) -> Law | None:
         if not isinstance(made, Combination) or made.constant or len(made.terms) != 2:
@@ -33,6 +39,9 @@ class Differences:
         if isinstance(noise, Geometric):
             return Law(((factor, TwoSidedGeometric(noise.p)),))
         return None
+
+    def is_part(self, made: Applied) -> bool:
+        return False
 
 
 register(Differences())

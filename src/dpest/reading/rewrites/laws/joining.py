@@ -6,7 +6,7 @@ Half as many variables for whoever integrates over them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -14,10 +14,12 @@ from typing import Any
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.noise.family import Noise
 from dpest.reading.instances import substituted
+from dpest.reading.machine.exploring.making import Made
 from dpest.reading.paths import Path, Trace
 from dpest.reading.rewrites.laws.protocol import (
     Combination,
     Drawn,
+    Expression,
     Law,
     drawn_form,
     recognised,
@@ -31,27 +33,34 @@ _ZERO, _ONE = Fraction(0), Fraction(1)
 
 def with_joined_noises(trace: Trace) -> Trace:
     """The same trace, with such noises replaced. Exact: no probability changes."""
+    joining = joined(_forms(trace), trace.noises)
+    return _replaced(trace, joining) if joining.values else trace
+
+
+def joined(forms: Iterable[Form], noises: Mapping[Symbol, Noise]) -> Joining:
+    """Which noises are one, where these forms are all that they stand in."""
+    joining = Joining(dict(noises))
     families = frozenset().union(*(rewrite.families for rewrite in rewrites()))
-    candidates = [s for s, n in trace.noises.items() if n.family in families]
+    candidates = [s for s, n in noises.items() if n.family in families]
     if len(candidates) < 2:
-        return trace
-    joining = _Joining(dict(trace.noises))
-    appearances = _appearances(trace, set(candidates))
+        return joining
+    appearances = _appearances(forms, set(candidates))
     for symbol in candidates:
         seen = tuple(appearances[symbol])
         if seen:
             scale = seen[0][1]
             proportion = tuple((number, c / scale) for number, c in seen)
             joining.add(proportion, scale, symbol)
-    return _replaced(trace, joining) if joining.values else trace
+    return joining
 
 
-class _Joining:
+class Joining:
     """Noises by where they appear: those of one proportion are multiples in one sum."""
 
     def __init__(self, noises: dict[Symbol, Noise]) -> None:
         self.noises = noises
         self.values: dict[Symbol, Form] = {}
+        self.made: dict[Symbol, Made] = {}  # the new noises
         self._open: dict[_Appearances, dict[tuple[Noise, Fraction], list[Symbol]]] = defaultdict(
             dict
         )
@@ -70,20 +79,23 @@ class _Joining:
             law = recognised(made)
             if law is not None:
                 symbols.pop()
-                one = self._joined(law, other, symbol, factor)
+                one = self._joined(law, made, other, symbol, factor)
                 if one is not None:
                     self.add(proportion, other_scale * law.terms[0][0], one)
                 return
         waiting.setdefault((noise, scale), []).append(symbol)
 
-    def _joined(self, law: Law, other: Symbol, symbol: Symbol, factor: Fraction) -> Symbol | None:
+    def _joined(
+        self, law: Law, made: Expression, other: Symbol, symbol: Symbol, factor: Fraction
+    ) -> Symbol | None:
         """The new noise, if it is one; in the place of `other` + `factor`·`symbol`."""
         sign = {_ONE: "+", -_ONE: "-"}.get(factor, f"+{factor}*")
         name = f"{other.name}{sign}{symbol.name}"
         marks = [""] if len(law.terms) == 1 else [f"#{i}" for i in range(len(law.terms))]
         symbols = [Symbol("noise", name + mark) for mark in marks]
-        for one, (_, noise) in zip(symbols, law.terms, strict=True):
+        for place, (one, (_, noise)) in enumerate(zip(symbols, law.terms, strict=True)):
             self.noises[one] = noise
+            self.made[one] = Made(noise, made, law, place)
         # The second one cancels wherever the first stands.
         self.values[other] = drawn_form(law, symbols).minus(Form.of(symbol).times(factor))
         del self.noises[symbol], self.noises[other]
@@ -109,12 +121,12 @@ def _forms(trace: Trace) -> Iterator[Form]:
 
 
 def _appearances(
-    trace: Trace, candidates: set[Symbol]
+    forms: Iterable[Form], candidates: set[Symbol]
 ) -> dict[Symbol, dict[tuple[int, Fraction], None]]:
     """In which forms a noise stands, and with which coefficient; equal forms are one."""
     numbers: dict[Form, int] = {}
     found: dict[Symbol, dict[tuple[int, Fraction], None]] = {s: {} for s in candidates}
-    for form in _forms(trace):
+    for form in forms:
         own = form.terms.keys() & candidates
         if own:
             number = numbers.setdefault(form, len(numbers))
@@ -123,7 +135,7 @@ def _appearances(
     return found
 
 
-def _replaced(trace: Trace, joining: _Joining) -> Trace:
+def _replaced(trace: Trace, joining: Joining) -> Trace:
     known: dict[Condition, Condition] = {}
     values = joining.settled()
 

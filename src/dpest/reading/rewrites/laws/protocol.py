@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import operator
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
@@ -28,7 +29,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dpest.errors import ReplayError
-from dpest.geometry.linear import Form, Symbol
+from dpest.geometry.linear import Form, Relation, Symbol
 from dpest.noise.family import Noise
 from dpest.noise.parameters import is_number
 
@@ -42,8 +43,19 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "*": np.multiply,
     "/": np.divide,
     "**": np.power,
+    "abs": np.abs,
+    "where": np.where,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "trunc": np.trunc,
 }
 """What an expression may be made by, beside sums and multiples."""
+RELATIONS: Mapping[Relation, Callable[[Any, Any], Any]] = {
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
 _RUNS = 20_000
 _APART = 0.0327
 """How far two empirical distributions of 20,000 runs may lie apart. By the inequality of Dvoretzky,
@@ -75,7 +87,15 @@ class Applied:
     arguments: tuple[Expression, ...]
 
 
-Expression = Drawn | Combination | Applied
+@dataclass(frozen=True)
+class Holds:
+    """1 where an expression stands in a relation to 0, else 0."""
+
+    value: Expression
+    relation: Relation
+
+
+Expression = Drawn | Combination | Applied | Holds
 
 
 @dataclass(frozen=True)
@@ -87,21 +107,22 @@ class Law:
 
 
 class Rewrite(Protocol):
-    """`families`: those of which it knows sums of two. `inside`: functions whose results it knows
-    as parts of larger expressions only, so that they must not be refused at once.
-    """
+    """`families`: those of which it knows sums of two."""
 
     name: str
     lemma: str
     families: frozenset[str]
-    inside: frozenset[str]
 
     def law(self, made: Expression) -> Law | None:
         """The law of what was made; None where it is not what this rewrite knows."""
         ...
 
+    def is_part(self, made: Applied) -> bool:
+        """Whether it may know a larger expression with this inside: it is not refused at once."""
+        ...
 
-_FILES = ("differences", "logarithms")
+
+_FILES = ("differences", "logarithms", "curves", "signs", "floors")
 _listed: list[Rewrite] = []
 
 
@@ -123,8 +144,8 @@ def rewrites() -> list[Rewrite]:
     return _listed
 
 
-def is_inside(function: str) -> bool:
-    return any(function in rewrite.inside for rewrite in rewrites())
+def is_part(made: Applied) -> bool:
+    return any(rewrite.is_part(made) for rewrite in rewrites())
 
 
 def recognised(made: Expression) -> Law | None:
@@ -176,7 +197,7 @@ class _GivenNumbers:
         found = {
             name: self._known.setdefault(value, 0.5 / (1 + len(self._known)))
             for name, value in values.items()
-            if not is_number(value) and not isinstance(value, Collection)
+            if not is_number(value) and not isinstance(value, (Collection, Noise))
         }
         return replace(noise, **found) if found else noise
 
@@ -191,6 +212,8 @@ def drawn_in(made: Expression) -> Iterator[Drawn]:
             seen[part] = None
         elif isinstance(part, Applied):
             pending.extend(reversed(part.arguments))
+        elif isinstance(part, Holds):
+            pending.append(part.value)
         else:
             pending.extend(inner for _, inner in reversed(part.terms))
     return iter(seen)
@@ -202,7 +225,10 @@ def evaluated(made: Expression, values: Mapping[Symbol, Any]) -> Any:
         return values[made.symbol]
     if isinstance(made, Applied):
         parts = [evaluated(part, values) for part in made.arguments]
-        return FUNCTIONS[made.function](*parts)
+        with np.errstate(invalid="ignore", divide="ignore"):  # the other way of a `where`
+            return FUNCTIONS[made.function](*parts)
+    if isinstance(made, Holds):
+        return RELATIONS[made.relation](evaluated(made.value, values), 0)
     return float(made.constant) + sum(float(c) * evaluated(e, values) for c, e in made.terms)
 
 
@@ -213,11 +239,26 @@ def _unnamed(made: Expression) -> Expression:
     def renamed(part: Expression) -> Expression:
         if isinstance(part, Drawn):
             return Drawn(names[part.symbol], part.noise)
-        if isinstance(part, Applied):
-            return Applied(part.function, tuple(map(renamed, part.arguments)))
-        return Combination(part.constant, tuple((c, renamed(e)) for c, e in part.terms))
+        return with_parts(part, renamed)
 
     return renamed(made)
+
+
+def with_parts(made: Expression, function: Callable[[Expression], Expression]) -> Expression:
+    """An expression with a function applied to its parts."""
+    if isinstance(made, Applied):
+        return Applied(made.function, tuple(map(function, made.arguments)))
+    if isinstance(made, Holds):
+        return Holds(function(made.value), made.relation)
+    if isinstance(made, Combination):
+        return Combination(made.constant, tuple((c, function(e)) for c, e in made.terms))
+    return made
+
+
+def linear(form: Form, noises: Mapping[Symbol, Noise]) -> Combination:
+    """A form over noises as an expression."""
+    terms = tuple((c, Drawn(s, noises[s])) for s, c in form.terms.items())
+    return Combination(form.constant, terms)
 
 
 def drawn_form(law: Law, names: list[Symbol]) -> Form:

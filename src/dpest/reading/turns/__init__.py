@@ -1,0 +1,1 @@
+"""Loops without a bound at one input: summed up, or followed turn by turn."""
