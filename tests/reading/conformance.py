@@ -13,11 +13,11 @@ import numpy as np
 from dpest.ask.declaration import as_mechanism
 from dpest.geometry.linear import Form, Symbol
 from dpest.noise.family import Noise
+from dpest.reading.answering import AnsweringGenerator
 from dpest.reading.calls import caller, fresh
 from dpest.reading.fixed import FixedRun
 from dpest.reading.paths import Path, Trace
-from dpest.reading.answering import AnsweringGenerator
-from dpest.reading.tracing.patches import Overlay, patched
+from dpest.reading.scripted import ScriptStage, StandIns
 from dpest.running.skeleton import flatten, raised_output
 
 
@@ -97,12 +97,12 @@ def check_conformance(
 ) -> None:
     """Every run lies in exactly one path, and releases what the path says."""
     call = caller(as_mechanism(mechanism).with_params(params))
-    overlay = Overlay(mechanism)
+    everywhere = StandIns(ScriptStage(), mechanism)
     for seed in range(runs):
         recorder = Recorder(trace, seed)
         try:
-            with patched(overlay):  # np.random.default_rng(rng) must give it back
-                output = call(fresh(x, lenient=False), recorder.generator())
+            with everywhere.drawing(recorder.generator()) as rng:
+                output = call(fresh(x), rng)
         except Exception as error:
             output = raised_output(error)
         found = [path for path in trace.paths if holds(path, recorder)]

@@ -18,7 +18,7 @@ from dpest.reading.loops.merging import build
 from dpest.reading.loops.vector_functions import LISTS
 from dpest.reading.machine.signals import Refused
 from dpest.reading.merged_states import MergedModel
-from dpest.reading.tracing.symbolic_arrays import symbolic_array
+from dpest.reading.tracing import inputs
 from proofs import proof_mechanisms as m
 
 NAMES = ["SVT1", "ReportNoisyMax1", "NoisyHist1", "NumericalSVT", "SmartSum", "AdaptiveSVT", "AT5"]
@@ -31,8 +31,8 @@ def goal(target: Any, length: int) -> ProofGoal:
 
 
 def model_of(question: ProofGoal, length: int) -> MergedModel:
-    data = question.given(question.symbols(length), symbolic_array)
-    return read_model(question.mechanism, question.variables(), data, question.world)
+    variables, data = question.variables(), question.data(length)
+    return read_model(question.mechanism, variables, data, question.world)
 
 
 @pytest.mark.parametrize("length", [1, 2, 3])
@@ -56,7 +56,7 @@ def test_the_builder_before_it_finds_the_same_releases(target: Any) -> None:
     question = goal(target, 3)
     found = model_of(question, 3)
     variables = question.variables()
-    variables[question.argument] = question.given(question.symbols(3), symbolic_array)
+    variables[question.argument] = inputs.fresh(question.data(3), lenient=False)
     other = build(question.mechanism.function, variables, question.world, replacements=LISTS)
 
     def shapes(model: MergedModel) -> list[str]:

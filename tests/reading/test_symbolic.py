@@ -1,8 +1,9 @@
-"""Symbolic values, arrays and the generator, one operation at a time."""
+"""Symbolic values, arrays and draws, one operation at a time."""
 
 from __future__ import annotations
 
 import itertools
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -14,8 +15,8 @@ from dpest.geometry.linear import Condition, Form, Symbol, rational
 from dpest.noise import DiscreteLaplace, Laplace
 from dpest.noise.discrete_uniform import DiscreteUniform
 from dpest.reading.domains.unit import Unit
+from dpest.reading.fixed import at_centre
 from dpest.reading.trace import trace
-from dpest.reading.tracing.forking import TraceLimits, explore
 
 # Operations against NumPy's own on random numbers: one draw of noise is as good as a number, so
 # each function is traced and the trace evaluated at random points (see program.conformance).
@@ -115,17 +116,16 @@ def test_operations_do_what_numpy_does(name: str, operation: Any) -> None:
     check_conformance(mechanism, x, trace(mechanism, x), runs=25)
 
 
-def paths_of(run: Any, **options: Any) -> list[Any]:
-    return list(explore(run, **options))
+def outputs_of(function: Any) -> list[Any]:
+    return [path.output for path in trace(function, 0).paths]
 
 
 def test_a_decision_is_made_once() -> None:
-    def run(rng):
+    def run(x, rng):
         v = rng.laplace()
         return [bool(v > 0), bool(v > 0), bool(2 * v > 0), bool(v <= 0), bool(v > -1)]
 
-    outcomes = [p.outcome for p in paths_of(run)]
-    assert outcomes == [
+    assert outputs_of(run) == [
         [True, True, True, False, True],
         [False, False, False, True, True],
         [False, False, False, True, False],
@@ -133,11 +133,11 @@ def test_a_decision_is_made_once() -> None:
 
 
 def test_ways_that_no_noise_can_take_are_dropped_exactly() -> None:
-    def run(rng):
+    def run(x, rng):
         a, b, c = rng.laplace(size=3)
         return [bool(a > b), bool(b > c), bool(c > a)]
 
-    outcomes = {tuple(p.outcome) for p in paths_of(run)}
+    outcomes = {tuple(found) for found in outputs_of(run)}
     assert outcomes == set(itertools.product((True, False), repeat=3)) - {
         (True, True, True),
         (False, False, False),  # a ≤ b ≤ c ≤ a: only where all are equal, which has no mass
@@ -145,82 +145,78 @@ def test_ways_that_no_noise_can_take_are_dropped_exactly() -> None:
 
 
 def test_supports_and_integers_count() -> None:
-    assert [p.outcome for p in paths_of(lambda rng: bool(rng.exponential() >= 0))] == [True]
-    assert [p.outcome for p in paths_of(lambda rng: bool(rng.random() > 1))] == [False]
-    assert [p.outcome for p in paths_of(lambda rng: bool(rng.geometric(0.5) < 1))] == [False]
+    assert outputs_of(lambda x, rng: bool(rng.exponential() >= 0)) == [True]
+    assert outputs_of(lambda x, rng: bool(rng.random() > 1)) == [False]
+    assert outputs_of(lambda x, rng: bool(rng.geometric(0.5) < 1)) == [False]
 
-    def between(rng):
+    def between(x, rng):
         k = rng.poisson(2.0)
         return bool(k > 0) and bool(k < 1)
 
-    assert {p.outcome for p in paths_of(between)} == {False}
+    assert set(outputs_of(between)) == {False}
 
-    def equal(rng):
+    def equal(x, rng):
         k = rng.poisson(2.0)
         return "one" if k == 1 else "small" if k < 3 else "large"
 
-    assert sorted(p.outcome for p in paths_of(equal)) == ["large", "one", "small"]
+    assert sorted(outputs_of(equal)) == ["large", "one", "small"]
 
 
 def test_assumptions_hold_from_the_start() -> None:
     q = Symbol("input", "q")
     assume = [Condition(Form({q: Fraction(1)}, Fraction(-2)), ">=")]
-
-    def run(rng):
-        from dpest.reading.tracing.symbolic import TracedReal
-
-        return bool(TracedReal(Form.of(q)) > 1)
-
-    found = paths_of(run, assume=assume)
-    assert [p.outcome for p in found] == [True]
-    assert found[0].conditions == ()
+    (path,) = trace(lambda x, rng: bool(x > 1), q, assume=assume).paths
+    assert path.output is True
+    assert path.conditions == ()
 
 
-def test_draws_have_numpys_shapes_and_errors() -> None:
-    def shapes(rng):
-        assert rng.laplace(size=(2, 3)).shape == (2, 3)
-        assert rng.normal([0, 1], [[1], [2]]).shape == (2, 2)
-        assert rng.uniform(-1, 1, 4).shape == (4,)
-        assert rng.standard_normal(2).shape == (2,)
-        assert rng.random((1, 2)).shape == (1, 2)
-        assert rng.exponential(size=0).shape == (0,)
-        assert rng.choice(5, size=(2, 1)).shape == (2, 1)
-        with pytest.raises(ValueError, match="scale < 0"):
-            rng.laplace(scale=-1)
-        with pytest.raises(ValueError, match="not compatible with broadcast"):
-            rng.laplace(loc=[1, 2, 3], size=2)
-        with pytest.raises(ValueError, match="broadcast"):
-            rng.laplace([1, 2, 3], [1, 2])
-        with pytest.raises(ValueError, match="sum to 1"):
-            rng.choice(2, p=[0.5, 0.6])
-        with pytest.raises(ValueError, match="same size"):
-            rng.choice(3, p=[0.5, 0.5])
-        with pytest.raises(ValueError, match="larger sample"):
-            rng.choice(2, size=3, replace=False)
-        with pytest.raises(ValueError, match="low >= high"):
-            rng.integers(3, 3)
-        with pytest.raises(ValueError, match="p < 0"):
-            rng.binomial(1, 2.0)
-        assert rng.laplace(scale=0) == 0
-        return True
+SHAPES: list[tuple[Any, tuple[int, ...]]] = [
+    (lambda rng: rng.laplace(size=(2, 3)), (2, 3)),
+    (lambda rng: rng.normal([0, 1], [[1], [2]]), (2, 2)),
+    (lambda rng: rng.uniform(-1, 1, 4), (4,)),
+    (lambda rng: rng.standard_normal(2), (2,)),
+    (lambda rng: rng.random((1, 2)), (1, 2)),
+    (lambda rng: rng.exponential(size=0), (0,)),
+    (lambda rng: rng.choice(5, size=(2, 1)), (2, 1)),
+    (lambda rng: rng.permutation(3), (3,)),
+]
+ERRORS: list[tuple[Any, str]] = [
+    (lambda rng: rng.laplace(scale=-1), "scale < 0"),
+    (lambda rng: rng.laplace(loc=[1, 2, 3], size=2), "broadcast to a single shape"),
+    (lambda rng: rng.laplace([1, 2, 3], [1, 2]), "broadcast"),
+    (lambda rng: rng.choice(3, p=[0.5, 0.5]), "same size"),
+    (lambda rng: rng.choice(2, size=3, replace=False), "larger sample"),
+    (lambda rng: rng.integers(3, 3), "low >= high"),
+    (lambda rng: rng.binomial(1, 2.0), "p < 0"),
+]
 
-    assert next(iter(explore(shapes, limits=TraceLimits(paths=100)))).outcome is True
+
+@pytest.mark.parametrize(("draw", "shape"), SHAPES)
+def test_draws_have_numpys_shapes(draw: Any, shape: tuple[int, ...]) -> None:
+    for path in trace(lambda x, rng: draw(rng).shape, 0).paths:
+        assert path.output == shape
+    assert draw(at_centre()).shape == shape
+
+
+@pytest.mark.parametrize(("draw", "text"), ERRORS)
+def test_draws_have_numpys_errors(draw: Any, text: str) -> None:
+    (path,) = trace(lambda x, rng: draw(rng), 0).paths
+    assert text in path.leaves[0]
+    with pytest.raises(ValueError, match=text):
+        draw(at_centre())
 
 
 def test_finite_draws_have_exact_probabilities() -> None:
-    found = paths_of(lambda rng: rng.choice(["a", "b", "c"], p=[0.2, 0.3, 0.5]))
-    assert {p.outcome: p.choices[0].probability for p in found} == {
+    found = trace(lambda x, rng: rng.choice(["a", "b", "c"], p=[0.2, 0.3, 0.5]), 0).paths
+    assert {p.output: p.choices[0].probability for p in found} == {
         "a": Fraction(1, 5),
         "b": Fraction(3, 10),
         "c": Fraction(1, 2),
     }
-    orders = paths_of(lambda rng: tuple(rng.permutation(3)))
+    orders = trace(lambda x, rng: tuple(rng.permutation(3)), 0).paths
     assert len(orders) == 6
     for path in orders:
-        mass = Fraction(1)
-        for choice in path.choices:
-            mass *= choice.probability
-        assert mass == Fraction(1, 6)
+        assert math.prod(choice.probability for choice in path.choices) == Fraction(1, 6)
 
 
 def test_symbols_are_shared_between_paths_that_draw_alike() -> None:

@@ -17,7 +17,6 @@ from dpest.exact.outputs.templates import Template, independent_parts, shape_key
 from dpest.exact.transforms import loss_of_linear_part
 from dpest.reading.conforming import check_generator
 from dpest.reading.paths import Trace
-from dpest.reading.tracing.patches import Overlay
 from dpest.running.samples import Samples
 
 
@@ -117,10 +116,6 @@ class PairObjective:
             found = self._traces[key] = self._fresh(x)
         return found
 
-    @functools.cached_property
-    def _overlay(self) -> Overlay:
-        return Overlay(self._mechanism.function)
-
     def _fresh(self, x: Any) -> list[Trace]:
         shape = shape_key(x)
         if shape not in self._templates:
@@ -138,6 +133,6 @@ class PairObjective:
         templates = self._templates[shape]
         if templates is not None:
             # A trace of numbers is held against NumPy's own generator; so is this one.
-            check_generator(self._mechanism, x, self._overlay)
+            check_generator(self._mechanism, x)
             return [part for template in templates for part in template.at(x)]
         return _traced(results, x)

@@ -20,12 +20,14 @@ from dpest.errors import RefusedError, ReplayError, UntraceableError
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.noise.family import Noise
 from dpest.noise.gumbel import Gumbel
+from dpest.reading.answering import AnsweringGenerator
 from dpest.reading.domains.roots import Root
 from dpest.reading.domains.unit import Unit
 from dpest.reading.fixed import FixedRun
 from dpest.reading.loop_graph import END, Graph, LoopEdge
 from dpest.reading.merged_states import MergedEdge, MergedModel
 from dpest.reading.rewrites.readings import SCALED, Plan, scale_of, value_of
+from dpest.reading.tracing.conforming import PlannedRun
 from dpest.reading.tracing.generator import SymbolicGenerator
 from dpest.reading.world import ELEMENT, Coin, World
 from dpest.running.landmarks import places
@@ -66,8 +68,10 @@ class Draws:
     made: bool = False
     """Whether the model has noise that the function makes of what it draws."""
 
-    def generator(self) -> SymbolicGenerator:
-        return SymbolicGenerator(FixedRun(self._draw, self._choose, self.plan, self.eps))
+    def generator(self) -> Any:
+        if self.plan:
+            return SymbolicGenerator(PlannedRun(self._draw, self._choose, self.plan, self.eps))
+        return AnsweringGenerator(FixedRun(self._draw, self._choose))
 
     def _draw(self, _: int, noise: Noise) -> Any:
         # Not so far out that a draw that is made from it would lose digits.

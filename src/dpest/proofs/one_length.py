@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from types import FunctionType
-from typing import Any
 
 from dpest.errors import (
     DpestError,
@@ -44,7 +43,7 @@ from dpest.reading.loops.merging import build
 from dpest.reading.loops.vector_functions import LISTS
 from dpest.reading.machine.signals import Refused
 from dpest.reading.merged_states import MergedModel
-from dpest.reading.tracing.symbolic_arrays import symbolic_array
+from dpest.reading.tracing import inputs
 from dpest.running.landmarks import landmarks
 
 _MOST_REGIONS = 150
@@ -255,7 +254,7 @@ def _by_samples(question: ProofGoal, model: MergedModel, length: int) -> Proof:
 def _model(question: ProofGoal, length: int, width: float) -> MergedModel:
     """The machine's model; of what it can't read, the builder's."""
     if isinstance(question.mechanism.function, FunctionType):
-        variables, data = question.variables(), _data(question, length)
+        variables, data = question.variables(), question.data(length)
         try:
             return read_model(question.mechanism, variables, data, question.world)
         except ManyWays as many:
@@ -267,14 +266,9 @@ def _model(question: ProofGoal, length: int, width: float) -> MergedModel:
     return _built(question, length, width)
 
 
-def _data(question: ProofGoal, length: int) -> Any:
-    """The data as symbols, in the shape in which the function takes them."""
-    return question.given(question.symbols(length), symbolic_array)
-
-
 def _built(question: ProofGoal, length: int, width: float) -> MergedModel:
     variables = question.variables()
-    variables[question.argument] = _data(question, length)
+    variables[question.argument] = inputs.fresh(question.data(length), lenient=False)
     return build(
         question.mechanism.function,
         variables,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,8 +27,9 @@ from dpest.proofs.alignments.regions_of_release import Rates, rates
 from dpest.proofs.conformance import call
 from dpest.proofs.proof import Proof
 from dpest.reading.cases.records import SymbolicRecord
+from dpest.reading.domains.numbers import NUMBER, Real
 from dpest.reading.domains.unit import Unit
-from dpest.reading.tracing.symbolic import TracedReal
+from dpest.reading.scripted import ScriptStage, StandIns
 from dpest.reading.world import ELEMENT, World, fields_of
 
 INTEGER_DATA = "the data are taken to be integers, as the noise is"
@@ -75,13 +77,19 @@ class ProofGoal:
         return found
 
     def run(self, x: Any, rng: Any) -> Any:
-        """The untouched function on plain numbers."""
+        """The untouched function on plain numbers; `rng` has the methods of a generator."""
         import numpy as np
 
-        from dpest.reading.tracing.patches import patched  # SciPy knows NumPy's generators alone
+        given = self.given(x, np.array)
+        if isinstance(rng, np.random.Generator):
+            return call(self.mechanism, given, rng)
+        with self._stand_ins.drawing(rng) as generator:
+            return call(self.mechanism, given, generator)
 
-        with patched(self.mechanism.function):
-            return call(self.mechanism, self.given(x, np.array), rng)
+    @functools.cached_property
+    def _stand_ins(self) -> StandIns:
+        """Whatever the function could draw from: libraries take NumPy's own generators alone."""
+        return StandIns(ScriptStage(), self.mechanism.function)
 
     def given(self, data: Any, array: Callable[[Any], Any]) -> Any:
         """A list of numbers or of symbols in the form that the function takes."""
@@ -105,8 +113,20 @@ class ProofGoal:
         """The symbols of the data, entry by entry, field by field."""
         return [s for j in range(length) for s in fields_of(f"q{j}", len(self.fields))]
 
-    def symbols(self, length: int) -> list[TracedReal]:
-        return [TracedReal(Linear.of(s)) for s in self.inputs(length)]
+    def symbols(self, length: int) -> list[Real]:
+        return [Real(Linear.of(s), NUMBER) for s in self.inputs(length)]
+
+    def data(self, length: int) -> Any:
+        """The data as symbols, in the shape in which the function takes them."""
+        import numpy as np
+
+        def array(values: Sequence[Any]) -> Any:
+            found = np.empty(len(values), dtype=object)
+            for i, value in enumerate(values):
+                found[i] = value
+            return found
+
+        return self.given(self.symbols(length), array)
 
     @property
     def entry(self) -> list[Symbol]:
@@ -116,7 +136,7 @@ class ProofGoal:
     @property
     def element(self) -> Any:
         """What data of any length hold many of: a number, or a record."""
-        values = [TracedReal(Linear.of(s)) for s in self.entry]
+        values = [Real(Linear.of(s), NUMBER) for s in self.entry]
         return self.as_records(values)[0] if self.fields else values[0]
 
     @property

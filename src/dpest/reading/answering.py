@@ -65,16 +65,16 @@ class AnsweringGenerator:
     # Continuous families
 
     def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-        return self._located(Laplace, loc, (scale,), size)
+        return self._located("laplace", Laplace, loc, (scale,), size)
 
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-        return self._located(Gaussian, loc, (scale,), size)
+        return self._located("normal", Gaussian, loc, (scale,), size)
 
     def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-        return self._located(Gumbel, loc, (scale,), size)
+        return self._located("gumbel", Gumbel, loc, (scale,), size)
 
     def exponential(self, scale: Any = 1.0, size: Any = None) -> Any:
-        return self._located(Exponential, 0.0, (scale,), size)
+        return self._located("exponential", Exponential, 0.0, (scale,), size)
 
     def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None) -> Any:
         if np.ndim(shape) != 0 or shape != 1:
@@ -82,7 +82,7 @@ class AnsweringGenerator:
         return self.exponential(scale, size)
 
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
-        return self._located(Uniform, 0.0, (low, high), size)
+        return self._located("uniform", Uniform, 0.0, (low, high), size)
 
     def standard_normal(self, size: Any = None, dtype: Any = None, out: Any = None) -> Any:
         return _into(out, self.normal(size=_size_of(size, out)))
@@ -98,17 +98,17 @@ class AnsweringGenerator:
     # Whole numbers
 
     def geometric(self, p: Any, size: Any = None) -> Any:
-        return self._located(Geometric, 0, (p,), size)
+        return self._located("geometric", Geometric, 0, (p,), size)
 
     def poisson(self, lam: Any = 1.0, size: Any = None) -> Any:
-        return self._located(Poisson, 0, (lam,), size)
+        return self._located("poisson", Poisson, 0, (lam,), size)
 
     def binomial(self, n: Any, p: Any, size: Any = None) -> Any:
         def bit(noise: Any) -> Any:
             is_bit = noise.n == 1 and (not is_number(noise.p) or 0 < noise.p < 1)
             return int(self._bit(noise.p)) if is_bit else None
 
-        return self._located(Binomial, 0, (n, p), size, bit)
+        return self._located("binomial", Binomial, 0, (n, p), size, bit)
 
     def integers(
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = None,
@@ -132,7 +132,7 @@ class AnsweringGenerator:
                 return self._drawer.outcome(noise, noise.outcomes)
             return None
 
-        found = self._located(family, 0, (low, high), size, few)
+        found = self._located("integers", family, 0, (low, high), size, few)
         if dtype is not None and np.dtype(dtype).kind == "b":
             return found != 0
         # Of single draws this one alone is a scalar of NumPy's.
@@ -249,6 +249,7 @@ class AnsweringGenerator:
 
     def _located(
         self,
+        name: str,
         family: Callable[..., Noise],
         loc: Any,
         parameters: tuple[Any, ...],
@@ -265,6 +266,7 @@ class AnsweringGenerator:
             return drawn + _plain(place)
 
         everything = (loc, *parameters)
+        _check(name, everything, size)
         if size is None and all(np.ndim(v) == 0 for v in everything):
             return one(*everything)
         rows = _broadcast(everything, size)
@@ -277,18 +279,22 @@ class AnsweringGenerator:
         raise AttributeError(f"'Generator' object has no attribute {name!r}")
 
 
+_SAMPLE = np.random.Generator(np.random.PCG64(0))
+_WITH_PLACE = ("laplace", "normal", "gumbel")
+
+
+def _check(name: str, values: tuple[Any, ...], size: Any) -> None:
+    """Raises what NumPy raises; parameters that it doesn't know are left to the noise itself."""
+    arrays = [np.asarray(v) for v in values]
+    if name == "integers" or any(a.dtype.kind not in "fiub" for a in arrays):
+        return
+    getattr(_SAMPLE, name)(*(values if name in _WITH_PLACE else values[1:]), size=size)
+
+
 def _broadcast(values: Sequence[Any], size: Any) -> list[np.ndarray]:
     """The parameters of all draws, by NumPy's rules."""
     arrays = [np.asarray(v) for v in values]
-    inner = np.broadcast_shapes(*(a.shape for a in arrays))
-    shape = inner if size is None else _shape(size)
-    fits = len(shape) >= len(inner) and all(
-        a in (1, b) for a, b in zip(reversed(inner), reversed(shape), strict=False)
-    )
-    if not fits:
-        raise ValueError(
-            f"Output size {shape} is not compatible with broadcast dimensions of inputs {inner}."
-        )
+    shape = np.broadcast_shapes(*(a.shape for a in arrays)) if size is None else _shape(size)
     return [np.broadcast_to(a, shape) for a in arrays]
 
 

@@ -12,22 +12,22 @@ import numpy as np
 from dpest.ask.declaration import Mechanism, in_order, parameters_of
 from dpest.errors import InputError
 from dpest.geometry.linear import Form, Symbol
-from dpest.reading.tracing.symbolic import TracedReal
-from dpest.reading.tracing.symbolic_arrays import SymbolicArray, symbolic_array
+from dpest.reading.domains.numbers import NUMBER, NUMPY_FLOAT, Real
 from dpest.running.places import code_of
 
 _PLAIN = (int, float, bool, str)
 
 
 def caller(target: Mechanism) -> Callable[[Any, Any], Any]:
-    """`mechanism(x, rng, **params)` as a function of x and rng, Symbols among params as values."""
+    """`mechanism(x, rng, **params)` as a function of x and rng."""
     found = parameters_of(target.function).get("rng")
     by_name = found is not None and found.kind is not inspect.Parameter.POSITIONAL_ONLY
-    params = {k: as_value(v) for k, v in target.params.items()}
-    function = in_order(target.function)
+    function, params = in_order(target.function), target.params
 
     def call(x: Any, rng: Any) -> Any:
-        if by_name:
+        if found is None:
+            result = function(x, **params)
+        elif by_name:
             result = function(x, rng=rng, **params)
         else:
             result = function(x, rng, **params)
@@ -38,70 +38,69 @@ def caller(target: Mechanism) -> Callable[[Any, Any], Any]:
     return call
 
 
-def as_value(value: Any) -> Any:
-    if isinstance(value, Symbol):
-        return TracedReal(Form.of(value))
-    return TracedReal(value) if isinstance(value, Form) else value
-
-
 def symbols_for(x: Any, stem: str = "x") -> Any:
     """The same structure with an input symbol for each number."""
     if isinstance(x, (bool, np.bool_, str)) or x is None:
         return x
     if isinstance(x, (int, float, np.number)):
-        return TracedReal(Form.of(Symbol("input", stem)), False, isinstance(x, np.number))
-    if isinstance(x, (Symbol, Form)):
-        return as_value(x)
+        kinds = NUMPY_FLOAT if isinstance(x, np.number) else NUMBER
+        return Real(Form.of(Symbol("input", stem)), kinds)
+    if isinstance(x, Symbol):
+        return Real(Form.of(x), NUMBER)
+    if isinstance(x, Form):
+        return Real(x, NUMBER)
     if isinstance(x, np.ndarray):
         found = np.empty(x.shape, dtype=object)
         for place in np.ndindex(x.shape):
             found[place] = symbols_for(x[place], stem + "_".join(str(i) for i in place))
-        return found.view(SymbolicArray)
+        return found
     if isinstance(x, (list, tuple)):
         joint = "" if stem == "x" else "_"
         return type(x)(symbols_for(v, f"{stem}{joint}{i}") for i, v in enumerate(x))
     if isinstance(x, dict):
         return {k: symbols_for(v, f"{stem}_{k}") for k, v in x.items()}
-    if isinstance(x, TracedReal):
+    if isinstance(x, Real):
         return x
     raise InputError(
         f"a {type(x).__name__} can't become symbolic; use lists, tuples, dicts or arrays"
     )
 
 
-def fresh(x: Any, *, lenient: bool) -> Any:
+def fresh(x: Any) -> Any:
     """A copy that the function may change, of the type that was given."""
     if type(x) is list and all(type(v) in _PLAIN for v in x):
         return x.copy()
     if isinstance(x, (list, tuple)) and type(x) in (list, tuple):
-        return type(x)(fresh(v, lenient=lenient) for v in x)
+        return type(x)(fresh(v) for v in x)
     if isinstance(x, dict):
-        return {k: fresh(v, lenient=lenient) for k, v in x.items()}
-    if isinstance(x, SymbolicArray):
-        return x.copy()
+        return {k: fresh(v) for k, v in x.items()}
     if isinstance(x, np.ndarray):
-        return symbolic_array(x).copy() if lenient and x.dtype.kind in "fiu" else x.copy()
-    if isinstance(x, (int, float, str, bytes, TracedReal, np.generic)) or x is None:
+        return x.copy()
+    if isinstance(x, (int, float, str, bytes, np.generic, Real, Symbol, Form)) or x is None:
         return x
-    if isinstance(x, (Symbol, Form)):
-        return as_value(x)
     return copy.deepcopy(x)
 
 
-def concrete(x: Any, number: Callable[[Any], Any]) -> Any:
-    """The input with numbers for its symbols."""
-    if isinstance(x, SymbolicArray):
-        return np.array([number(v) for v in x.flat]).reshape(x.shape)
-    if isinstance(x, (list, tuple)):
+def concrete(x: Any, number: Callable[[Form], Any]) -> Any:
+    """An input or parameter with numbers for its symbols; the rest as it is."""
+    if isinstance(x, Real):
+        return number(x.form)
+    if isinstance(x, Symbol):
+        return number(Form.of(x))
+    if isinstance(x, Form):
+        return number(x)
+    if isinstance(x, np.ndarray) and x.dtype == object and symbolic_in(x):
+        return np.array([concrete(v, number) for v in x.flat], dtype=float).reshape(x.shape)
+    if type(x) in (list, tuple):
         return type(x)(concrete(v, number) for v in x)
-    if isinstance(x, dict):
+    if type(x) is dict:
         return {k: concrete(v, number) for k, v in x.items()}
-    return number(x)
+    return x
 
 
 def symbolic_in(x: Any) -> bool:
     """Whether a symbol stands anywhere in an input or a parameter."""
-    if isinstance(x, (TracedReal, Symbol, Form, SymbolicArray)):
+    if isinstance(x, (Real, Symbol, Form)):
         return True
     if isinstance(x, (list, tuple)):
         return any(symbolic_in(v) for v in x)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from dpest.geometry.linear import Symbol
 from dpest.noise.family import Noise
-from dpest.reading.rewrites.readings import Plan
-from dpest.reading.tracing.generator import SymbolicGenerator
+from dpest.reading.answering import AnsweringGenerator
 
 
 class FixedRun:
@@ -20,11 +17,7 @@ class FixedRun:
         self,
         value: Callable[[int, Noise], Any],
         outcome: Callable[[int, Noise, Sequence[tuple[Any, Any]]], Any],
-        plan: Plan | None = None,
-        eps: Any = None,
     ) -> None:
-        self.plan = plan
-        self.eps = eps
         self._value = value
         self._outcome = outcome
         self.draws = 0
@@ -43,13 +36,13 @@ class FixedRun:
         return self._outcome(self.chosen - 1, noise, outcomes)
 
 
-def at_centre() -> SymbolicGenerator:
+def at_centre() -> AnsweringGenerator:
     """A generator without noise: each draw is the centre of its distribution.
 
     0 for noise that is added (Laplace, Gaussian, Gumbel, exponential and their integer kin), the
     middle for uniform draws, the likeliest outcome for finite ones.
     """
-    return SymbolicGenerator(FixedRun(lambda _, noise: centre(noise), _likeliest))
+    return AnsweringGenerator(FixedRun(lambda _, noise: centre(noise), _likeliest))
 
 
 def centre(noise: Noise) -> Any:
@@ -67,24 +60,3 @@ def centre(noise: Noise) -> Any:
 
 def _likeliest(_: int, noise: Noise, outcomes: Sequence[tuple[Any, Any]]) -> Any:
     return max(outcomes, key=lambda pair: float(pair[1]))[0]
-
-
-def at_point(
-    point: Mapping[Symbol, Fraction],
-    symbol_of: Callable[[int, Noise], Symbol],
-    inside: Callable[[Symbol], Fraction],
-    choices: Sequence[Any],
-    plan: Plan | None = None,
-) -> SymbolicGenerator:
-    """A generator that gives each noise its value at `point`, and takes the given choices."""
-
-    def value(index: int, noise: Noise) -> Any:
-        symbol = symbol_of(index, noise)
-        found = point[symbol] if symbol in point else inside(symbol)
-        return int(found) if noise.discrete else float(found)
-
-    def outcome(index: int, noise: Noise, outcomes: Sequence[tuple[Any, Any]]) -> Any:
-        # A draw with a single outcome is not a choice; the others come in order.
-        return choices[index].outcome
-
-    return SymbolicGenerator(FixedRun(value, outcome, plan))

@@ -2,51 +2,95 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from dpest.errors import InputError
+from dpest.errors import InputError, PathLimitError
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.geometry.polyhedra import feasible
 from dpest.geometry.regions import Supports
-from dpest.reading.paths import Path, Trace
-from dpest.reading.release import released, with_bits, with_kinds
-from dpest.reading.tracing.forking import Names, TraceLimits, explore
-from dpest.reading.tracing.symbolic import TracedReal, TracedTruth, joined
-from dpest.running.skeleton import leaf_kind, leaf_kinds, unflatten
+from dpest.reading.domains.numbers import Real
+from dpest.reading.paths import Formula, Path, Trace
+from dpest.running.skeleton import Leaf, Nest, Skeleton, leaf_kind, leaf_kinds
+
+_Conditions = tuple[Condition, ...]
 
 
 def expand_indicators(trace: Trace, *, max_paths: int = 100_000, seconds: float = 60.0) -> Trace:
     """The same trace with every indicator forked into 0 and 1: no leaf holds one any more."""
-    names = Names()
-    names.supports.noises.update(trace.noises)
-    names.indicators.update(trace.indicators)
+    supports = Supports()
+    supports.noises.update(trace.noises)
+    end = time.monotonic() + seconds
     paths: list[Path] = []
     for path in trace.paths:
         bits = sorted({s for form in path.forms for s in form.symbols("indicator")})
         if not bits:
             paths.append(path)
             continue
-
-        def settle(rng: Any, bits: Sequence[Symbol] = bits) -> dict[Symbol, int]:
-            return {s: int(bool(trace.indicators[s])) for s in bits}
-
         kinds = leaf_kinds(path.skeleton)
-        for found in explore(
-            settle,
-            limits=TraceLimits(max_paths - len(paths), seconds),
-            names=names,
-            assume=path.conditions,
-        ):
-            leaves = tuple(
-                with_bits(leaf, kind, found.outcome)
+        settled = _Settled(supports, trace.indicators)
+        for conditions, values in settled.ways(bits, path.conditions):
+            leaves = [
+                _plain_leaf(leaf.substitute(values), kind) if isinstance(leaf, Form) else leaf
                 for leaf, kind in zip(path.leaves, kinds, strict=True)
-            )
-            skeleton, plain = released(_unflattened(path, leaves))
-            paths.append(Path((*path.conditions, *found.conditions), skeleton, plain, path.choices))
+            ]
+            skeleton = _with_plain_kinds(path.skeleton, kinds, leaves)
+            paths.append(Path(conditions, skeleton, tuple(leaves), path.choices))
+            if len(paths) > max_paths or time.monotonic() > end:
+                raise PathLimitError(
+                    f"more than {len(paths) - 1} paths without indicators", "use a smaller input"
+                )
     return Trace(tuple(paths), trace.noises, {}, trace.leftover, trace.inputs, trace.notes)
+
+
+class _Settled:
+    """All ways to decide indicators that some noise takes."""
+
+    def __init__(self, supports: Supports, formulas: Mapping[Symbol, Formula]) -> None:
+        self.supports = supports
+        self.formulas = formulas
+
+    def ways(
+        self, bits: Sequence[Symbol], held: _Conditions
+    ) -> Iterator[tuple[_Conditions, dict[Symbol, Form]]]:
+        if not bits:
+            yield held, {}
+            return
+        first, *rest = bits
+        for answer, conditions in self._answers(self.formulas[first], held):
+            for more, values in self.ways(rest, conditions):
+                yield more, {**values, first: Form.number(int(answer))}
+
+    def _answers(self, formula: Formula, held: _Conditions) -> Iterator[tuple[bool, _Conditions]]:
+        """The answers that are possible, each with what is known then."""
+        if formula.condition is not None:
+            ways = [
+                (answer, condition)
+                for answer, condition in (
+                    (True, formula.condition),
+                    (False, formula.condition.negated()),
+                )
+                if is_possible([*held, condition], self.supports)
+            ]
+            for answer, condition in ways:
+                yield answer, (*held, condition) if len(ways) > 1 else held
+            return
+        yield from self._joined(formula.parts, formula.conjunction, held)
+
+    def _joined(
+        self, parts: Sequence[Formula], conjunction: bool, held: _Conditions
+    ) -> Iterator[tuple[bool, _Conditions]]:
+        if not parts:
+            yield conjunction, held
+            return
+        for answer, conditions in self._answers(parts[0], held):
+            if answer != conjunction:
+                yield answer, conditions
+            else:
+                yield from self._joined(parts[1:], conjunction, conditions)
 
 
 def instantiate(trace: Trace, x: Any, *, check: bool = True) -> Trace:
@@ -59,7 +103,7 @@ def instantiate(trace: Trace, x: Any, *, check: bool = True) -> Trace:
     _bind(trace.inputs, x, values)
     supports = Supports()
     supports.noises.update(trace.noises)
-    indicators = {s: substituted(truth, values) for s, truth in trace.indicators.items()}
+    indicators = {s: truth.substituted(values) for s, truth in trace.indicators.items()}
     bits = {s: Form.number(int(t)) for s, t in indicators.items() if isinstance(t, bool)}
     values.update(bits)
     # Paths share their first conditions: each is substituted once.
@@ -78,23 +122,19 @@ def instantiate(trace: Trace, x: Any, *, check: bool = True) -> Trace:
             if found is not True:
                 conditions.append(found)
         else:
-            if check and not _possible(conditions, supports):
+            if check and not is_possible(conditions, supports):
                 continue
             kinds = leaf_kinds(path.skeleton)
             leaves = [
                 _plain_leaf(leaf.substitute(values), kind) if isinstance(leaf, Form) else leaf
                 for leaf, kind in zip(path.leaves, kinds, strict=True)
             ]
-            plain = [
-                leaf_kind(leaf) if kind == "real" and not isinstance(leaf, Form) else kind
-                for leaf, kind in zip(leaves, kinds, strict=True)
-            ]
-            skeleton = path.skeleton if plain == kinds else with_kinds(path.skeleton, iter(plain))
+            skeleton = _with_plain_kinds(path.skeleton, kinds, leaves)
             paths.append(Path(tuple(conditions), skeleton, tuple(leaves), path.choices))
     return Trace(
         tuple(paths),
         trace.noises,
-        {s: t for s, t in indicators.items() if not isinstance(t, bool)},
+        {s: t for s, t in indicators.items() if isinstance(t, Formula)},
         trace.leftover,
         x,
         trace.notes,
@@ -104,21 +144,33 @@ def instantiate(trace: Trace, x: Any, *, check: bool = True) -> Trace:
 def _plain_leaf(form: Form, kind: str) -> Any:
     if form.terms:
         return form
-    return bool(form.constant) if kind == "bool" else TracedReal(form, kind == "int").plain
+    if kind == "bool":
+        return bool(form.constant)
+    return int(form.constant) if kind == "int" else float(form.constant)
 
 
-def substituted(truth: TracedTruth, values: Mapping[Symbol, Form]) -> Any:
-    if truth.condition is not None:
-        at = Condition(truth.condition.form.substitute(values), truth.condition.relation)
-        known = at.decided()
-        return TracedTruth(at) if known is None else known
-    result: Any = truth.conjunction
-    for part in truth.parts:
-        result = joined(result, substituted(part, values), truth.conjunction)
-    return result
+def _with_plain_kinds(skeleton: Skeleton, kinds: Sequence[str], leaves: Sequence[Any]) -> Skeleton:
+    """A real number that has become a constant is a leaf of that constant's kind."""
+    plain = [
+        leaf_kind(leaf) if kind == "real" and not isinstance(leaf, Form) else kind
+        for leaf, kind in zip(leaves, kinds, strict=True)
+    ]
+    return skeleton if plain == list(kinds) else _with_kinds(skeleton, iter(plain))
 
 
-def _possible(conditions: Sequence[Condition], supports: Supports) -> bool:
+def _with_kinds(skeleton: Skeleton, kinds: Iterator[Any]) -> Skeleton:
+    if isinstance(skeleton, Leaf):
+        return Leaf(next(kinds))
+    return Nest(
+        skeleton.container,
+        skeleton.keys,
+        tuple(_with_kinds(part, kinds) for part in skeleton.parts),
+        skeleton.label,
+    )
+
+
+def is_possible(conditions: Sequence[Condition], supports: Supports) -> bool:
+    """Whether some noise satisfies all conditions."""
     tight = [supports.tightened(c) for c in conditions]
     symbols = {s for c in tight for s in c.form.terms}
     return feasible([*tight, *supports.conditions(symbols)]) is not None
@@ -126,7 +178,7 @@ def _possible(conditions: Sequence[Condition], supports: Supports) -> bool:
 
 def _bind(symbols: Any, x: Any, values: dict[Symbol, Form]) -> None:
     """Which number each input symbol stands for."""
-    if isinstance(symbols, TracedReal):
+    if isinstance(symbols, Real):
         (symbol,) = symbols.form.terms
         values[symbol] = Form.number(x)
     elif isinstance(symbols, dict):
@@ -143,14 +195,3 @@ def _bind(symbols: Any, x: Any, values: dict[Symbol, Form]) -> None:
             raise InputError(f"the trace is of inputs of length {len(symbols)}, not {len(x)}")
         for value, number in zip(symbols, x, strict=True):
             _bind(value, number, values)
-
-
-def _unflattened(path: Path, leaves: Sequence[Any]) -> Any:
-    kinds = leaf_kinds(path.skeleton)
-    return unflatten(
-        path.skeleton,
-        [
-            TracedReal(leaf, kind == "int") if isinstance(leaf, Form) else leaf
-            for leaf, kind in zip(leaves, kinds, strict=True)
-        ],
-    )

@@ -37,7 +37,7 @@ class MergedReplay(Replay):
         x: Any,
         assumed: Sequence[Condition],
         *,
-        is_folded: bool,
+        is_folded: bool = False,
     ) -> None:
         super().__init__(machine, model, target, x, assumed)
         self.graph = graph

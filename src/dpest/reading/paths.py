@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -54,18 +54,74 @@ class Path:
 
 
 @dataclass(frozen=True)
+class Formula:
+    """What an indicator stands for: a condition, or a conjunction or disjunction of formulas."""
+
+    condition: Condition | None
+    parts: tuple[Formula, ...] = ()
+    conjunction: bool = True
+
+    @staticmethod
+    def of(truth: Any) -> Formula:
+        """Of any value that has these three parts."""
+        return Formula(truth.condition, tuple(map(Formula.of, truth.parts)), truth.conjunction)
+
+    def negated(self) -> Formula:
+        if self.condition is not None:
+            return Formula(self.condition.negated())
+        return Formula(None, tuple(p.negated() for p in self.parts), not self.conjunction)
+
+    def conditions(self) -> Iterator[Condition]:
+        """All conditions that it is made of."""
+        if self.condition is not None:
+            yield self.condition
+        for part in self.parts:
+            yield from part.conditions()
+
+    def symbols(self) -> set[Symbol]:
+        return {s for condition in self.conditions() for s in condition.form.terms}
+
+    def at(self, values: dict[Symbol, Fraction], inside: Callable[[Symbol], Fraction]) -> bool:
+        """Its truth at a point; symbols without a place there are put where `inside` says."""
+        if self.condition is not None:
+            for symbol in self.condition.form.terms:
+                if symbol not in values:
+                    values[symbol] = inside(symbol)
+            return self.condition.holds(values)
+        answers = [p.at(values, inside) for p in self.parts]
+        return all(answers) if self.conjunction else any(answers)
+
+    def substituted(self, values: Mapping[Symbol, Form]) -> Formula | bool:
+        """With forms for its symbols; a bool where it is known then."""
+        if self.condition is not None:
+            at = Condition(self.condition.form.substitute(values), self.condition.relation)
+            known = at.decided()
+            return Formula(at) if known is None else known
+        left: list[Formula] = []
+        for part in self.parts:
+            found = part.substituted(values)
+            if isinstance(found, Formula):
+                left.append(found)
+            elif found != self.conjunction:
+                return not self.conjunction
+        if not left:
+            return self.conjunction
+        return left[0] if len(left) == 1 else Formula(None, tuple(left), self.conjunction)
+
+
+@dataclass(frozen=True)
 class Trace:
     """All paths of one mechanism on one (concrete or symbolic) input.
 
     `noises` gives the distribution of each noise symbol: independent of each other and of the
-    choices. `indicators` defines each indicator symbol (0 or 1) by a formula, see
-    `tracing.symbolic`. `leftover` bounds the probability of what was not explored (loops without a
-    bound); 0 means that the paths are complete.
+    choices. `indicators` defines each indicator symbol (0 or 1) by a formula. `leftover` bounds the
+    probability of what was not explored (loops without a bound); 0 means that the paths are
+    complete. `inputs` is the input: numbers, or symbolic ones (`domains.numbers.Real`).
     """
 
     paths: tuple[Path, ...]
     noises: Mapping[Symbol, Noise]
-    indicators: Mapping[Symbol, Any] = field(default_factory=dict)
+    indicators: Mapping[Symbol, Formula] = field(default_factory=dict)
     leftover: Fraction | float = Fraction(0)
     inputs: Any = None
     notes: tuple[str, ...] = ()

@@ -13,7 +13,8 @@ import numpy as np
 
 from dpest.ask.declaration import Mechanism, data_first, parameters_of
 from dpest.geometry.linear import Condition, Form, Symbol
-from dpest.reading.domains.numbers import FLOAT, NUMBER, NUMPY_FLOAT, Real, Truth
+from dpest.reading.calls import symbolic_in
+from dpest.reading.domains.numbers import FLOAT, NUMPY_FLOAT, Real
 from dpest.reading.machine import prelude
 from dpest.reading.machine.adopting import adopt, new_array
 from dpest.reading.machine.execute import begun
@@ -34,11 +35,9 @@ from dpest.reading.merged_paths import draws_differ, merged_model
 from dpest.reading.merged_regions import regions_of_releases
 from dpest.reading.merged_replay import MergedReplay
 from dpest.reading.model import Model
-from dpest.reading.paths import Choice, Path, Trace
+from dpest.reading.paths import Choice, Formula, Path, Trace
 from dpest.reading.replay import Replay
 from dpest.reading.table.registry import load
-from dpest.reading.tracing import symbolic as tracing
-from dpest.reading.tracing.symbolic_arrays import SymbolicArray
 from dpest.reading.turns.reading import read_turns
 from dpest.reading.turns.replay import TurnReplay
 
@@ -56,7 +55,7 @@ def read_paths(
 ) -> Trace:
     """All paths of `mechanism(x, rng, **params)`; raises Refused where the machine has no rule.
 
-    Numbers in `x` and parameters may be symbolic (Forms, Symbols, the reals of `tracing`).
+    Numbers in `x` and parameters may be symbolic (Forms, Symbols, Reals).
     """
     load()
     limits = limits or Limits()
@@ -81,6 +80,7 @@ def _machine(limits: Limits, assume: Sequence[Condition]) -> Machine:
 
 def _read_paths(machine: Machine, limits: Limits, target: Mechanism, x: Any) -> Trace:
     first = first_state(machine, target, x)
+    first.constrained = frozenset(s for c in machine.assumed for s in c.form.terms)
     with without_collector():
         try:
             model, replay = _read(machine, first, limits, target, x)
@@ -219,20 +219,15 @@ def arguments(
 
 def lifted(state: State, value: Any, *, outside: bool = False) -> Any:
     """An input or parameter as a value; the caller's own, unless it is `outside`."""
-    if isinstance(value, tracing.TracedReal):
-        if value.form.terms:
-            return Real(value.form, NUMPY_FLOAT if value.numpy else NUMBER)
-        return value.plain
     if isinstance(value, (Symbol, Form)):
         form = Form.of(value) if isinstance(value, Symbol) else value
         return Real(form, FLOAT)
-    if isinstance(value, SymbolicArray):
+    if isinstance(value, np.ndarray) and value.dtype == object and symbolic_in(value):
         data = np.empty(value.size, dtype=object)
         for i, part in enumerate(value.reshape(-1)):
             found = lifted(state, part)
-            data[i] = (
-                Real(found.form, NUMPY_FLOAT) if isinstance(found, Real) else np.float64(found)
-            )
+            is_real = isinstance(found, Real)
+            data[i] = Real(found.form, NUMPY_FLOAT) if is_real else np.float64(found)
         return new_array(state, data.reshape(value.shape), np.dtype(float), outside=outside)
     if type(value) is list:
         made = [lifted(state, v, outside=outside) for v in value]
@@ -258,12 +253,7 @@ def as_trace(model: Model, x: Any) -> Trace:
         if model.definitions:
             used.update(s for form in path.forms for s in form.symbols("indicator"))
         paths.append(path)
-    indicators = {s: as_formula(model.definitions[s]) for s in used}
+    indicators = {s: Formula.of(model.definitions[s]) for s in used}
     return Trace(
         tuple(paths), dict(model.noises), indicators, model.leftover, inputs=x, notes=model.notes
     )
-
-
-def as_formula(truth: Truth) -> tracing.TracedTruth:
-    parts = tuple(as_formula(p) for p in truth.parts)
-    return tracing.TracedTruth(truth.condition, parts, truth.conjunction, truth.kind is np.bool_)

@@ -23,15 +23,13 @@ from dpest.geometry.polyhedra import feasible
 from dpest.geometry.regions import digest
 from dpest.noise import Uniform
 from dpest.noise.family import Noise
-from dpest.reading.calls import fresh, place_of
+from dpest.reading.calls import concrete, fresh, place_of
 from dpest.reading.domains.numbers import Truth
 from dpest.reading.machine.executor import Machine
 from dpest.reading.machine.signals import Refused
 from dpest.reading.model import Edge, Model, Release
 from dpest.reading.rewrites.laws.protocol import drawn_in, evaluated
-from dpest.reading.scripted import DrawScript, ScriptStage, on_stage
-from dpest.reading.tracing import symbolic as tracing
-from dpest.reading.tracing.symbolic_arrays import SymbolicArray
+from dpest.reading.scripted import DrawScript, ScriptStage, StandIns
 from dpest.running.skeleton import Leaf, Nest, Skeleton, consumed, flatten, raised_output
 
 _End = TypeVar("_End")
@@ -76,16 +74,15 @@ class Replay:
 
     def check(self) -> None:
         """Raises ReplayError where a run and the model differ."""
-        function = self.target.function
-        namespaces = {id(f.__globals__): f.__globals__ for f in _functions(function)}
-        namespaces |= {id(n): n for n in self.machine.namespaces}
-        owner = getattr(function, "__self__", function)
-        with on_stage(self.stage, list(namespaces.values()), owner) as self.rng:
+        found = StandIns(self.stage, self.target.function, self.machine.namespaces)
+        with found.in_place() as self.rng:
             for edge in _few_long_ones(self.chosen()):
                 for turn, point in enumerate(self._points(edge)):
                     self._run(point, edge, turn)
+            # Data that are assumed to be so and so are so in every run.
+            given = (self._inside(self.assumed) or {}) if self.assumed else {}
             for seed in range(_RUNS_OF_MADE_NOISE if self.model.made else _RANDOM_RUNS):
-                self._run({}, None, seed)
+                self._run(given, None, seed)
 
     def chosen(self) -> list[Edge]:
         """The paths at whose points the function is run: some from first to last, and errors."""
@@ -190,8 +187,8 @@ class Replay:
                 return values[only]  # as an int or a float, as it is
             return _value(form, values)
 
-        x = _concrete(fresh(self.x, lenient=False), number)
-        params = {k: _concrete(v, number) for k, v in self.target.params.items()}
+        x = concrete(fresh(self.x), number)
+        params = {k: concrete(v, number) for k, v in self.target.params.items()}
         self.stage.script = script
         try:
             return False, consumed(self._called(x, params))
@@ -430,37 +427,6 @@ def _value(form: Form, values: Mapping[Symbol, Any]) -> Any:
     for symbol, coefficient in form.terms.items():
         total += float(coefficient) * values[symbol]
     return total
-
-
-def _concrete(value: Any, number: Any) -> Any:
-    if isinstance(value, tracing.TracedReal):
-        return number(value.form)
-    if isinstance(value, Symbol):
-        return number(Form.of(value))
-    if isinstance(value, Form):
-        return number(value)
-    if isinstance(value, SymbolicArray):
-        found = [_concrete(v, number) for v in value.reshape(-1)]
-        return np.array(found, dtype=float).reshape(value.shape)
-    if type(value) in (list, tuple):
-        return type(value)(_concrete(v, number) for v in value)
-    if type(value) is dict:
-        return {k: _concrete(v, number) for k, v in value.items()}
-    return value
-
-
-def _functions(function: Any) -> list[Any]:
-    """The function and those that it wraps, whose globals may hold generators."""
-    found = []
-    pending = [function]
-    while pending:
-        thing = pending.pop()
-        inner = getattr(thing, "__func__", None) or getattr(thing, "func", None)
-        if inner is not None:
-            pending.append(inner)
-        if hasattr(thing, "__globals__"):
-            found.append(thing)
-    return found
 
 
 def same_shape(model: Skeleton, found: Skeleton) -> bool:

@@ -24,11 +24,7 @@ from dpest.running.batch.scipy_noise import scipy_replacement
 
 _LEGACY = np.random.mtrand.RandomState
 _RANDOM, _SYSTEM = random.Random, random.SystemRandom
-_NAMES = [
-    name
-    for name in vars(AnsweringGenerator)
-    if not name.startswith("_")
-]
+_NAMES = [name for name in vars(AnsweringGenerator) if not name.startswith("_")]
 
 
 class DrawScript:
@@ -50,15 +46,15 @@ class DrawScript:
 
 
 class ScriptStage:
-    """Where scripts are played: the generators ask whichever script is on."""
+    """Where scripts are played: the generators ask whichever script is on, or another source."""
 
     def __init__(self) -> None:
         self.script: DrawScript | None = None
+        self.source: Any = None  # has the methods of a generator
 
     @property
-    def draws(self) -> AnsweringGenerator:
-        assert self.script is not None
-        return self.script.draws
+    def draws(self) -> Any:
+        return self.source if self.script is None else self.script.draws
 
 
 class _ScriptedRun:
@@ -228,16 +224,52 @@ def scripted_random(stage: ScriptStage) -> ScriptedRandom:
     return made
 
 
-@contextlib.contextmanager
-def on_stage(stage: ScriptStage, namespaces: Sequence[dict[str, Any]], owner: Any) -> Iterator[Any]:
-    """Within, everything that draws is scripted; gives the generator to hand to the function."""
-    generator, legacy, plain = (
-        ScriptedGenerator(stage),
-        ScriptedState(stage),
-        scripted_random(stage),
-    )
+class StandIns:
+    """All that a function can draw from, and what stands for it: a generator of the stage's."""
 
-    def replaced(value: Any) -> Any:
+    def __init__(
+        self, stage: ScriptStage, function: Any, namespaces: Sequence[dict[str, Any]] = ()
+    ) -> None:
+        self.stage = stage
+        self.generator = ScriptedGenerator(stage)
+        self._legacy = ScriptedState(stage)
+        self._plain = scripted_random(stage)
+        own = [f.__globals__ for f in _functions(function)]
+        found = list({id(n): n for n in (*own, *namespaces)}.values())
+        owner = getattr(function, "__self__", function)
+        holders = [vars(np.random), vars(random), vars(secrets), *found, *_attributes(owner)]
+        self._planned = [
+            (holder, name, new)
+            for holder in holders
+            for name, value in holder.items()
+            if not name.startswith("_inst") and (new := self._replaced(value)) is not None
+        ]
+
+    @contextlib.contextmanager
+    def in_place(self) -> Iterator[Any]:
+        """Within, everything that draws is scripted; gives the generator for the function."""
+        changed: list[tuple[Any, str, Any]] = []
+        try:
+            for holder, name, new in self._planned:
+                changed.append((holder, name, holder[name]))
+                holder[name] = new
+            yield self.generator
+        finally:
+            for holder, name, value in reversed(changed):
+                holder[name] = value
+
+    @contextlib.contextmanager
+    def drawing(self, source: Any) -> Iterator[Any]:
+        """Within, everything that draws asks this source."""
+        before, self.stage.source = self.stage.source, source
+        try:
+            with self.in_place() as generator:
+                yield generator
+        finally:
+            self.stage.source = before
+
+    def _replaced(self, value: Any) -> Any:
+        generator, legacy, plain = self.generator, self._legacy, self._plain
         if isinstance(value, np.random.Generator):
             return generator
         if isinstance(value, _LEGACY):
@@ -265,22 +297,19 @@ def on_stage(stage: ScriptStage, namespaces: Sequence[dict[str, Any]], owner: An
                 return getattr(plain, value.__name__)
         return None
 
-    changed: list[tuple[Any, str, Any]] = []
-    holders = [vars(np.random), vars(random), vars(secrets), *namespaces, *_attributes(owner)]
-    planned = [
-        (holder, name, value, new)
-        for holder in holders
-        for name, value in holder.items()
-        if not name.startswith("_inst") and (new := replaced(value)) is not None
-    ]
-    try:
-        for holder, name, value, new in planned:
-            changed.append((holder, name, value))
-            holder[name] = new
-        yield generator
-    finally:
-        for holder, name, value in reversed(changed):
-            holder[name] = value
+
+def _functions(function: Any) -> list[Any]:
+    """The function and those that it wraps, whose globals may hold generators."""
+    found = []
+    pending = [function]
+    while pending:
+        thing = pending.pop()
+        inner = getattr(thing, "__func__", None) or getattr(thing, "func", None)
+        if inner is not None:
+            pending.append(inner)
+        if hasattr(thing, "__globals__"):
+            found.append(thing)
+    return found
 
 
 def _class_giving(unseeded: Any, original: Any) -> type:

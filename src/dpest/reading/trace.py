@@ -16,22 +16,24 @@ from dpest.geometry.linear import Condition, Symbol, distinct
 from dpest.noise.family import Noise
 from dpest.reading import guard
 from dpest.reading.calls import caller, data_size, fresh, place_of, symbolic_in, symbols_for
-from dpest.reading.conforming import check_generator, check_path
+from dpest.reading.conforming import check_generator
 from dpest.reading.fixed import at_centre
 from dpest.reading.instances import expand_indicators, instantiate
 from dpest.reading.machine.exploring.explorer import Limits
 from dpest.reading.machine.signals import Refused
-from dpest.reading.paths import Path, Trace
+from dpest.reading.paths import Formula, Path, Trace
 from dpest.reading.paths_of_code import read_paths
 from dpest.reading.refusals import SAMPLING, error_of
 from dpest.reading.release import released
 from dpest.reading.rewrites.laws.joining import with_joined_noises
 from dpest.reading.rewrites.readings import Plan, RereadError, words
 from dpest.reading.rewrites.returning import EndlessError
+from dpest.reading.scripted import ScriptStage, StandIns
+from dpest.reading.tracing import inputs
+from dpest.reading.tracing.conforming import check_path
 from dpest.reading.tracing.forking import Explored, Names, TraceExploration, TraceLimits, explore
 from dpest.reading.tracing.merged import merged_trace
 from dpest.reading.tracing.needless_forks import joined_paths
-from dpest.reading.tracing.patches import patched
 from dpest.running.places import code_of
 from dpest.running.skeleton import flatten, raised_output
 from dpest.running.watchdog import Deadline, TimeUp, watched
@@ -162,8 +164,9 @@ def noise_free(
     """What the function returns when every noise is at its centre (see `fixed.at_centre`)."""
     target = as_mechanism(mechanism).with_params(params)
     try:
-        with patched(target.function), watched(Deadline(seconds)):
-            return caller(target)(fresh(x, lenient=False), at_centre())
+        found = StandIns(ScriptStage(), target.function)
+        with found.drawing(at_centre()) as rng, watched(Deadline(seconds)):
+            return caller(target)(fresh(x), rng)
     except TimeUp:
         raise PathLimitError(
             f"the run without noise took more than {seconds:g} s",
@@ -186,7 +189,7 @@ def _traced(
     where = place_of(target.function)
     names = Names(plan=plan, pairs=pairs)
     exploration = explore(
-        _watching_global_randomness(target, lambda: fresh(x, lenient=lenient)),
+        _watching_global_randomness(target, lambda: inputs.fresh(x, lenient=lenient)),
         limits=limits,
         names=names,
         assume=assume,
@@ -224,9 +227,9 @@ def _traced(
     if plan:
         paths = joined_paths(paths)
     if not symbolic_in(x) and not any(symbolic_in(v) for v in target.params.values()):
-        check_generator(target, x, exploration.overlay)
+        check_generator(target, x)
     used = {s for path in paths for form in path.forms for s in form.symbols("indicator")}
-    indicators = {s: truth for s, truth in names.indicators.items() if s in used}
+    indicators = {s: Formula.of(t) for s, t in names.indicators.items() if s in used}
     notes = (*exploration.notes, *words(plan))
     return Trace(tuple(paths), noises, indicators, exploration.leftover, x, notes)
 
@@ -235,7 +238,7 @@ def _watching_global_randomness(
     target: Mechanism, make_input: Callable[[], Any]
 ) -> Callable[[Any], Any]:
     """The function on a fresh input; a first run that draws from a global generator is refused."""
-    call = caller(target)
+    call = inputs.caller(target)
     first = True
 
     def run(rng: Any) -> Any:

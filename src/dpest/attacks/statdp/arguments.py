@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -19,11 +19,22 @@ from dpest.ask.declaration import Mechanism, other_parameters, parameters_of
 from dpest.errors import DpestError, InputError
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.geometry.polyhedra import feasible
-from dpest.reading.tracing.running import in_run
-from dpest.reading.tracing.symbolic import TracedReal
+from dpest.noise import Bernoulli, discrete_gaussian, discrete_laplace, two_sided_geometric
+from dpest.reading.domains.numbers import NUMBER, Real
+from dpest.reading.instances import expand_indicators
+from dpest.reading.machine import operators
+from dpest.reading.machine.adopting import NotConcrete, to_python
+from dpest.reading.machine.executor import Machine
+from dpest.reading.machine.exploring.explorer import Exploration, Limits
+from dpest.reading.machine.signals import Refused
+from dpest.reading.machine.state import Picked
+from dpest.reading.machine.values import Method
+from dpest.reading.paths_of_code import as_trace, first_state
+from dpest.reading.table.registry import load
 
 _PRIVACY = ("eps", "epsilon", "delta", "rho", "mu", "budget")
 _MOST_PATHS = 400
+_SECONDS = 10.0
 # Values that a parameter of the noise is tried with.
 _TRIED = (1, 2, 3, 5, 10)
 
@@ -145,57 +156,57 @@ class ArgumentRun:
     """One way through the mechanism: what must hold for the parameters, and every decision."""
 
     conditions: tuple[Condition, ...]
-    decisions: tuple[bool | int, ...]
+    decisions: tuple[int, ...]
 
 
-class _Follower:
-    """Decides for symbolic parameters: follows `prefix`, then goes the first possible way."""
+class _QuietMachine(Machine):
+    """Executes a mechanism whose draws have no noise; its parameters may be symbols."""
 
-    lenient = False
-
-    def __init__(self, prefix: Sequence[int]) -> None:
-        self.prefix = prefix
-        self.taken: list[int] = []
-        self.decisions: list[bool | int] = []
-        self.conditions: list[Condition] = []
-        self.open: list[list[int]] = []
-        self.truths: dict[Any, tuple[Symbol, Any]] = {}
-
-    def decide(self, condition: Condition) -> bool:
-        return self.choose([(condition,), (condition.negated(),)]) == 0
-
-    def choose(self, cells: Sequence[Sequence[Condition] | None]) -> int:
-        possible = [
-            i
-            for i, cell in enumerate(cells)
-            if cell is not None and feasible([*self.conditions, *cell]) is not None
-        ]
-        if not possible:
-            raise InputError("no value of the parameters leads here")
-        position = len(self.taken)
-        way = self.prefix[position] if position < len(self.prefix) else possible[0]
-        if position >= len(self.prefix):
-            self.open += [[*self.taken, other] for other in possible[1:]]
-        self.taken.append(way)
-        self.decisions.append(way)
-        if len(possible) > 1:
-            self.conditions.extend(cells[way] or ())
+    def decide(self, options: Sequence[tuple[Condition, ...]]) -> int:
+        """Every decision is noted, also one that only one way is left of."""
+        way = super().decide(options)
+        self.state.picks = (*self.state.picks, Picked("decision", _NOTHING, way, 1))
         return way
 
-    def indicator(self, truth: Any) -> Symbol:
-        if truth.key not in self.truths:
-            symbol = Symbol("indicator", f"bit{len(self.truths)}")
-            self.truths[truth.key] = (symbol, truth)
-        return self.truths[truth.key][0]
-
-    def defined(self, indicator: Symbol) -> Any:
-        return next(t for s, t in self.truths.values() if s == indicator)
-
-    def noise_of(self, symbol: Symbol) -> None:
+    def _answered(self, forms: Sequence[Form]) -> None:
         return None
 
-    def note(self, text: str) -> None:
-        return None
+    def call_table(
+        self, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if isinstance(f, Method) and f.library in _SOURCES:
+            return self._without_noise(f.name, args[1:], kwargs or {})
+        if f in _NOISES_OF_DPEST:
+            return self._without_noise("integers", args[2:], kwargs or {})
+        return super().call_table(f, args, kwargs)
+
+    def _without_noise(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """What a generator without noise gives; scales don't matter to it, locations do."""
+        location = kwargs.get("loc", args[0] if args and name in _LOCATED else 0.0)
+        known = [self._or_one(v) for v in args]
+        named = {k: self._or_one(v) for k, v in kwargs.items()}
+        if name in _LOCATED:
+            known, named = [0.0, *known[1:]], {k: v for k, v in named.items() if k != "loc"}
+        if name == "integers":
+            size = self._or_one(kwargs.get("size", args[0] if args else None))
+            return self.adopted(0 if size is None else np.zeros(size, dtype=int))
+        try:
+            found = self.adopted(getattr(QuietGenerator(), name)(*known, **named))
+        except (InputError, TypeError) as error:
+            raise Refused(str(error)) from None
+        return operators.binary(self, "+", found, location) if name in _LOCATED else found
+
+    def _or_one(self, value: Any) -> Any:
+        try:
+            return to_python(self.state, value)
+        except NotConcrete:
+            return 1.0
+
+
+_NOTHING = Bernoulli(Fraction(1, 2))  # stands for no noise at all
+_SOURCES = ("generator", "state", "random", "system")
+_LOCATED = ("laplace", "normal", "gumbel", "logistic")
+_NOISES_OF_DPEST = (discrete_laplace, discrete_gaussian, two_sided_geometric)
 
 
 def quiet_runs(
@@ -205,25 +216,22 @@ def quiet_runs(
 
     A comparison that is released and not branched on is a decision too.
     """
-    waiting: list[list[int]] = [[]]
-    found: list[ArgumentRun] = []
-    while waiting and len(found) < _MOST_PATHS:
-        run = _Follower(waiting.pop())
-        values = {name: TracedReal(Form.of(symbol)) for name, symbol in symbols.items()}
-        with in_run(run):
-            output = mechanism(x, QuietGenerator(), **{**fixed, **values})
-            for leaf in _truths(output):
-                bool(leaf)
-        found.append(ArgumentRun(tuple(run.conditions), tuple(run.decisions)))
-        waiting += run.open
+    load()
+    machine = _QuietMachine()
+    values = {name: Real(Form.of(symbol), NUMBER) for name, symbol in symbols.items()}
+    target = mechanism.with_params({**fixed, **values})
+    try:
+        first = first_state(machine, target, x)
+        model = Exploration(machine, first).model(Limits(_MOST_PATHS, _SECONDS))
+    except Refused as refusal:
+        raise InputError(f"{mechanism.name} can't be read without noise: {refusal}") from None
+    found = []
+    for edge in model.edges:
+        taken = tuple(pick.outcome for pick in edge.picks)
+        for path in expand_indicators(as_trace(replace(model, edges=[edge]), x)).paths:
+            truths = tuple(int(leaf) for leaf in path.leaves if isinstance(leaf, bool))
+            found.append(ArgumentRun(path.conditions, (*taken, *truths)))
     return found
-
-
-def _truths(output: Any) -> list[Any]:
-    from dpest.reading.tracing.symbolic import TracedTruth
-    from dpest.running.skeleton import flatten
-
-    return [leaf for leaf in flatten(output)[1] if isinstance(leaf, TracedTruth)]
 
 
 def different_branches(

@@ -17,7 +17,7 @@ from dpest.ask.declaration import Mechanism
 from dpest.errors import DpestError
 from dpest.exact.outputs.factors import Interned
 from dpest.geometry.linear import Condition, Form, Symbol, rational
-from dpest.reading.paths import Path, Trace
+from dpest.reading.paths import Formula, Path, Trace
 from dpest.running.skeleton import Leaf, Nest, leaf_kinds
 from dpest.running.watchdog import Deadline, TimeUp, watched
 
@@ -45,15 +45,6 @@ def _numbers(x: Any) -> dict[Symbol, Fraction] | None:
 def shape_key(x: Any) -> Any:
     """Equal for inputs that one template serves."""
     return (type(x).__name__, len(x) if isinstance(x, (list, tuple)) else 0)
-
-
-@dataclass(frozen=True)
-class _Formula:
-    """A formula over conditions, as the trace's truths are."""
-
-    condition: Condition | None
-    parts: tuple[_Formula, ...]
-    conjunction: bool
 
 
 class Template:
@@ -146,11 +137,11 @@ def _filled(trace: Trace, numbers: Mapping[Symbol, Fraction], x: Any) -> Trace:
             found = known[id(condition)] = _Filled.of(condition, numbers)
         return found
 
-    def formula(truth: Any) -> _Formula:
+    def formula(truth: Any) -> Formula:
         condition = None
         if truth.condition is not None:
             condition = _Filled.of(truth.condition, numbers).condition
-        return _Formula(condition, tuple(map(formula, truth.parts)), truth.conjunction)
+        return Formula(condition, tuple(map(formula, truth.parts)), truth.conjunction)
 
     paths = []
     for path in trace.paths:
@@ -248,7 +239,7 @@ class _Half:
     name: str
     container: str
     noises: dict[Symbol, Any]
-    indicators: dict[Symbol, _Formula]
+    indicators: dict[Symbol, Formula]
     names: dict[tuple[int, Any], Symbol]
 
     def path(
@@ -278,12 +269,12 @@ class _Half:
                 names[symbol] = Form.of(new)
             return form.substitute(names)
 
-        def formula(truth: Any) -> _Formula:
+        def formula(truth: Any) -> Formula:
             condition = None
             if truth.condition is not None:
                 given = truth.condition
                 condition = Condition(rename(given.form), given.relation)
-            return _Formula(condition, tuple(map(formula, truth.parts)), truth.conjunction)
+            return Formula(condition, tuple(map(formula, truth.parts)), truth.conjunction)
 
         kept = []
         for given in conditions:

@@ -37,7 +37,7 @@ from dpest.reading.contributions.values import (
     Seq,
     SmallArray,
 )
-from dpest.reading.scripted import ScriptStage, on_stage
+from dpest.reading.scripted import ScriptStage, StandIns
 from dpest.running.landmarks import places
 
 TRIALS = 30
@@ -56,11 +56,9 @@ def replay(
     source = random.Random(17)
     seen: dict[Any, str] = {}
     lengths = [data.length] if data.length is not None else _lengths(constants)
-    namespaces = {id(n): n for way in ways for n in way.namespaces}
-    function = mechanism.function
     stage = ScriptStage()
-    owner = getattr(function, "__self__", function)
-    with on_stage(stage, list(namespaces.values()), owner) as rng:
+    found = StandIns(stage, mechanism.function, [n for way in ways for n in way.namespaces])
+    with found.in_place() as rng:
         for trial in range(max(TRIALS, len(lengths))):
             length = lengths[trial % len(lengths)]
             records = _records(data, length, source, constants, trial)

@@ -26,8 +26,8 @@ from dpest.proofs.enumeration.ratios import (
     plus,
     times,
 )
+from dpest.reading.answering import AnsweringGenerator
 from dpest.reading.domains.unit import Unit
-from dpest.reading.tracing.generator import SymbolicGenerator
 from dpest.reading.tracing.math_for_units import with_units
 from dpest.running.watchdog import Deadline
 
@@ -201,7 +201,7 @@ def distribution(function: Callable[[Any, Any], Any], x: Any) -> dict[str, Any]:
                 None,
             )
         run = _FinitePath(prefix)
-        output = shown(function(x, SymbolicGenerator(run)))
+        output = shown(function(x, AnsweringGenerator(run)))
         found[output] = found.get(output, Ratio(())) + run.probability
         for at in range(len(prefix), len(run.taken)):
             pending += [[*run.taken[:at], other] for other in range(1, run.options[at])]

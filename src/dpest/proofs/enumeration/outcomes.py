@@ -19,7 +19,7 @@ import numpy as np
 from dpest.errors import RefusedError
 from dpest.noise import Bernoulli
 from dpest.noise.family import Noise
-from dpest.reading.tracing.generator import SymbolicGenerator
+from dpest.reading.answering import AnsweringGenerator
 
 _FAINT = 1e-9  # a way that is less likely is not followed to its end
 
@@ -207,7 +207,7 @@ def distribution(
         _, _, prefix = heapq.heappop(pending)
         run = OutcomeRun(prefix, source)
         try:
-            output = shown(function(SymbolicGenerator(run)))
+            output = shown(function(AnsweringGenerator(run)))
             found[output] = found.get(output, 0.0) + run.chance
             explored += run.chance
         except FaintError:

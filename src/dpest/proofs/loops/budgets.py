@@ -44,6 +44,7 @@ from dpest.reading.lengths.reading import read_graph
 from dpest.reading.loop_graph import Graph
 from dpest.reading.loops.loops import graph
 from dpest.reading.machine.signals import Refused
+from dpest.reading.tracing import inputs
 from dpest.reading.world import ELEMENT
 from dpest.running.landmarks import landmarks
 
@@ -75,7 +76,7 @@ def graph_of(question: ProofGoal, length: int | None = None, by_cases: bool = Fa
         question.variables(),
         question.world,
         length,
-        question.element,
+        inputs.fresh(question.element, lenient=False),
     )
 
 

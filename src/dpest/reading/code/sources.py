@@ -6,7 +6,6 @@ a file that has changed since it was loaded is not what runs.
 """
 
 from __future__ import annotations
-
 import __future__
 
 import ast

@@ -1,8 +1,9 @@
 """Tables of pandas and polars at one input: they are known, so that their library computes.
 
-A `Known` holds such an object, without noise in it. Attributes, elements, operators and functions of
-its library are executed natively where all arguments are known; a table that would be given noise is
-refused, and so is one that is changed in place, or a function that is handed code of the program.
+A `Known` holds such an object, without noise in it. Attributes, elements, operators and functions
+of its library are executed natively where all arguments are known; a table that would be given
+noise is refused, and so is one that is changed in place, or a function of the library that is
+handed code of the program.
 """
 
 from __future__ import annotations

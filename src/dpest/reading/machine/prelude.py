@@ -283,7 +283,7 @@ def in_order_of_(items, keys, reverse):
 
 
 def ordered_by_comparing_(items, keys, reverse):
-    pairs = sorted_(list(zip(keys, items)), first_, reverse)
+    pairs = sorted_(list(zip(keys, items, strict=True)), first_, reverse)
     return [v for _, v in pairs]
 
 

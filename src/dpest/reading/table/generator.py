@@ -422,7 +422,7 @@ def multinomial(m: Machine, rng: Any, n: Any, pvals: Any, size: Any = None) -> A
     if size is not None or not is_number(n) or n != 1:
         raise Refused("rng.multinomial of more than one trial", "draw them with rng.choice")
     known = [float(v) for v in np.asarray(_parameter(m, "multinomial", pvals)).reshape(-1)]
-    chances = chances_of(m, len(known), tuple([*known[:-1], 1 - sum(known[:-1])]))
+    chances = chances_of(m, len(known), (*known[:-1], 1 - sum(known[:-1])))
     possible = [i for i, c in enumerate(chances) if c != 0]
     place = pick_place(m, possible, [chances[i] for i in possible])
     return m.adopted(np.eye(len(known), dtype=np.int64)[place])

@@ -34,7 +34,8 @@ native(
         *(np.flatnonzero, np.nonzero, np.argwhere, np.isin, np.interp, np.nansum, np.nanmean),
         *(np.linalg.norm, np.linalg.det, np.linalg.inv, np.linalg.solve, np.matmul, np.fix),
         *(np.cov, np.corrcoef, np.trace, np.nan_to_num, np.polyfit, np.polyval, np.convolve),
-        *(np.power, np.sign, np.tril, np.triu, np.cross, np.kron, np.partition, np.argpartition, np.setdiff1d),
+        *(np.power, np.sign, np.tril, np.triu, np.cross, np.kron, np.partition, np.argpartition),
+        *(np.setdiff1d,),
         *(np.intersect1d, np.union1d, np.isscalar, np.broadcast_shapes, np.lexsort),
     ]
 )

@@ -1,7 +1,7 @@
 """What rounds: round, int, math.floor and their like, of Python and of NumPy.
 
-A noisy value on a given input becomes one of a few whole numbers, each in a state of its own, unless
-a law is known of the rounded noise (`rewrites/laws/`). Data are not rounded here.
+A noisy value on a given input becomes one of a few whole numbers, each in a state of its own,
+unless a law is known of the rounded noise (`rewrites/laws/`). Data are not rounded here.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """From a graph of turns to paths: loops that come back to a state are summed up.
 
-A run is a walk through the graph. Cut out of it whatever lies between two visits of a node, from the
-first node on: a walk without a loop is left. All walks with this rest together are as probable as it
-is, times, for each node on it, 1/(1 - p): p is the probability of coming back to the node without
-a visit of the nodes before it. That holds where what is drawn on the way back matters to nothing
-else: the conditions on it speak of its own noises alone, and the state is the same again.
+A run is a walk through the graph. Cut out of it whatever lies between two visits of a node, from
+the first node on: a walk without a loop is left. All walks with this rest together are as probable
+as it is, times, for each node on it, 1/(1 - p): p is the probability of coming back to the node
+without a visit of the nodes before it. That holds where what is drawn on the way back matters to
+nothing else: the conditions on it speak of its own noises alone, and the state is the same again.
 
 Walks to the same node that differ in forgotten noise only are one walk, with the sum of their
 probabilities.

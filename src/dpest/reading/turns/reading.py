@@ -1,4 +1,4 @@
-"""Loops without a bound: the graph of their turns, and its paths, with as little left as it takes."""
+"""Loops without a bound: the graph of their turns and its paths, with no more left than asked."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _has_while(machine: Machine) -> bool:
 
 
 def _left_less(machine: Machine, first: State, limits: Limits) -> Turned | None:
-    """With no more left than `limits` says: how probable a state is is only estimated on the way."""
+    """With no more left than `limits` says; on the way it is only estimated."""
     aim, end = limits.leftover, time.monotonic() + limits.seconds
     for _ in range(_AIMS):
         within = replace(limits, leftover=aim, seconds=end - time.monotonic())

@@ -18,8 +18,6 @@ import numpy as np
 
 from dpest.noise.discrete_laplace import DiscreteLaplace
 from dpest.reading.refusals import refuse
-from dpest.reading.tracing.running import has_run
-from dpest.reading.tracing.symbolic import is_symbolic
 from dpest.running.handed import Handed
 
 _Draw = Callable[..., Any]  # (rng, size, loc, scale, *shapes)
@@ -88,8 +86,6 @@ class Distribution:
         given = self._parameters(args, options)
         quantile = _QUANTILES.get(self._name)
         if quantile is None or given is None or given[1]:
-            if has_run() or is_symbolic(q):
-                refuse(f"scipy.stats.{self._name}.ppf of a noisy value", "draw from rng instead")
             return self._original.ppf(q, *args, **options)
         (loc, scale, *_) = given[0]
         return loc + scale * quantile(q)

@@ -20,6 +20,8 @@ from dpest.reading.machine.signals import Dead, Fork, Refused, Thrown
 from dpest.reading.machine.state import State
 
 _MOST_PLACES = 4096
+_TIES = "ties between continuous noises have probability zero and are left out"
+_ENDS = "the ends of a noise have probability zero and are left out"
 
 
 class Decisions:
@@ -92,9 +94,7 @@ class Decisions:
 
     # Choices between several
 
-    def decide(
-        self, options: Sequence[tuple[Condition, ...]], *, endless: bool = False
-    ) -> int:
+    def decide(self, options: Sequence[tuple[Condition, ...]], *, endless: bool = False) -> int:
         """Which of several conjunctions holds; they exclude each other, and one of them does.
 
         `endless`: some of them lead to more such decisions, without a bound.
@@ -272,7 +272,9 @@ class Decisions:
             return False
         noises = [s for s in form.terms if s.kind == "noise"]
         if len(noises) > 1:
-            self.notes["ties between continuous noises have probability zero and are left out"] = None
+            self.notes["ties between continuous noises have probability zero and are left out"] = (
+                None
+            )
             return True
         if len(form.terms) > 1:
             return False
@@ -280,7 +282,7 @@ class Decisions:
         place = -form.constant / form.terms[noises[0]]
         at_end = (low is not None and place <= low) or (high is not None and place >= high)
         if at_end:
-            self.notes["the ends of a noise have probability zero and are left out"] = None
+            self.notes[_ENDS] = None
         return at_end
 
     def known_noise(self, symbol: Symbol, noise: Noise) -> None:

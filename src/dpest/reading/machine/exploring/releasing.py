@@ -30,7 +30,14 @@ from dpest.reading.machine.signals import Refused
 from dpest.reading.machine.state import Outcome, State
 from dpest.reading.machine.values import Array, Known, Ref
 from dpest.reading.model import Release
-from dpest.running.skeleton import PLAIN_LEAVES, Generated, LeafKind, Skeleton, flatten, raised_output
+from dpest.running.skeleton import (
+    PLAIN_LEAVES,
+    Generated,
+    LeafKind,
+    Skeleton,
+    flatten,
+    raised_output,
+)
 
 
 class Unknown:

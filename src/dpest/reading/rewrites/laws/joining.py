@@ -13,9 +13,8 @@ from typing import Any
 
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.noise.family import Noise
-from dpest.reading.instances import substituted
 from dpest.reading.machine.exploring.making import Made
-from dpest.reading.paths import Path, Trace
+from dpest.reading.paths import Formula, Path, Trace
 from dpest.reading.rewrites.laws.protocol import (
     Combination,
     Drawn,
@@ -25,7 +24,6 @@ from dpest.reading.rewrites.laws.protocol import (
     recognised,
     rewrites,
 )
-from dpest.reading.tracing.symbolic import TracedTruth
 
 _Appearances = tuple[tuple[int, Fraction], ...]
 _ZERO, _ONE = Fraction(0), Fraction(1)
@@ -113,11 +111,8 @@ def _forms(trace: Trace) -> Iterator[Form]:
     for path in trace.paths:
         yield from (c.form for c in path.conditions)
         yield from path.forms
-    pending: list[TracedTruth] = list(trace.indicators.values())
-    for truth in pending:
-        if truth.condition is not None:
-            yield truth.condition.form
-        pending.extend(truth.parts)
+    for formula in trace.indicators.values():
+        yield from (c.form for c in formula.conditions())
 
 
 def _appearances(
@@ -157,5 +152,8 @@ def _replaced(trace: Trace, joining: Joining) -> Trace:
         )
         for path in trace.paths
     )
-    indicators = {s: substituted(truth, values) for s, truth in trace.indicators.items()}
+    indicators = {}
+    for symbol, formula in trace.indicators.items():
+        found = formula.substituted(values)
+        indicators[symbol] = found if isinstance(found, Formula) else Formula(None, (), found)
     return replace(trace, paths=paths, noises=joining.noises, indicators=indicators)

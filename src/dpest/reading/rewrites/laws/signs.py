@@ -39,11 +39,10 @@ class Signs:
         (truth,) = truths
         if not is_fair(truth):
             return None
-        ways = [_multiple(_decided(made, truth, value)) for value in (True, False)]
-        first, second = ways
-        if first is None or second is None:
+        heads, tails = (_multiple(_decided(made, truth, value)) for value in (True, False))
+        if heads is None or tails is None:
             return None
-        (constant, factor, size), (other, opposite, same) = first, second
+        (constant, factor, size), (other, opposite, same) = heads, tails
         if size is None or size != same or size in drawn_in(truth):
             return None
         if constant != other or factor != -opposite or not isinstance(size.noise, Exponential):
