@@ -27,6 +27,7 @@ from dpest.proofs.enumeration.ratios import (
 from dpest.proofs.enumeration.replaying import check
 from dpest.proofs.enumeration.ways import Outputs, Ways
 from dpest.reading.machine.exploring.explorer import Limits
+from dpest.reading.model import Edge
 
 _MOST_INPUTS = 64
 _MOST_PATHS = 20_000
@@ -41,7 +42,7 @@ def distribution(
     machine = EnumeratingMachine(denominator)
     asked = target if unit is None else target.with_params({unit: EPS})
     found: dict[str, Ratio] = {}
-    ways = []
+    ways: list[Edge] = []
     for way in Ways(machine, asked, x, Limits(seconds=_SECONDS)):
         chance = exact_chance(machine, way.edge.conditions, way.edge.picks)
         if len(ways) == _MOST_PATHS:
