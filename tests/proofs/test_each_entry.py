@@ -12,8 +12,9 @@ import pytest
 
 import dpest
 from dpest import kernel
+from dpest.ask.declaration import as_mechanism
 from dpest.proofs import prove, rebuilding
-from dpest.reading.tracing.elements import alike
+from dpest.reading.lengths.entries import alike
 
 BITS = "integers:0,1"
 
@@ -182,8 +183,8 @@ NOT_ALIKE = [
 
 @pytest.mark.parametrize("function", NOT_ALIKE)
 def test_entries_that_know_of_each_other(function):
-    assert not alike(function)
-    assert not alike(function, arrays=True)
+    assert not alike(as_mechanism(function))
+    assert not alike(as_mechanism(function), arrays=True)
     proof = prove(function, adjacency="replace_one", domain=BITS, length=dpest.ANY)
     assert proof.bound is None
     assert proof.exponential is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from dpest.ask.declaration import data_first
 from dpest.ask.entries import short
@@ -10,11 +11,14 @@ from dpest.ask.input_form import check_call
 from dpest.ask.patterns import patterns
 from dpest.campaign.findings import Findings
 from dpest.errors import DependentRunsError, DpestError, InputError
-from dpest.reading import guard
-from dpest.running.batch.labelled import SERIES_METHODS
+from dpest.reading.machine.exploring.explorer import Limits
+from dpest.reading.machine.signals import KeepsState, Refused
+from dpest.reading.paths_of_code import refusal_at
 from dpest.running.first_look import inputs_of, look
 from dpest.running.memory import changed, memory
 from dpest.running.seeding import seeded_when_loaded
+
+_LIMITS = Limits(paths=256, seconds=1.0, instructions=500_000)
 
 
 def look_first(findings: Findings) -> None:
@@ -44,11 +48,15 @@ def look_first(findings: Findings) -> None:
         findings.details["raises"] = [
             f"{error} on {short(x)}" for error, x in found.raises_on.items()
         ]
+    refusal = _refusal(findings, known[0][1]) if known else None
     if found.state:
         stop_at_state(findings, DependentRunsError(name, found.state))
-    else:
-        _suspect_state(findings)
-    _look_at_types(findings, found.types)
+    elif isinstance(refusal, KeepsState):
+        findings.notes.append(
+            f"{refusal.where}: {refusal.reason}, a change that outlives the call; no trial call "
+            "made it, and every block of runs is watched for it"
+        )
+    _look_at_types(findings, found.types, refusal)
 
 
 def look_last(findings: Findings) -> None:
@@ -68,19 +76,18 @@ def stop_at_state(findings: Findings, found: DependentRunsError) -> None:
     findings.evidence = []
 
 
-def _suspect_state(findings: Findings) -> None:
-    """Code that changes what outlives a call, though no call so far did."""
-    if findings.question.mechanism.black_box:
-        return
-    suspect = guard.keeps_state(findings.question.mechanism)
-    if suspect is not None:
-        findings.notes.append(
-            f"{suspect.where}: {suspect.operation}; no trial call did so, and every block of runs "
-            "is watched for it"
-        )
+def _refusal(findings: Findings, x: Any) -> Refused | None:
+    """Where the code looks at more than numbers, or at what outlives a call, on some path."""
+    mechanism = findings.question.mechanism
+    if mechanism.black_box:
+        return None
+    refusal = refusal_at(mechanism, x, _LIMITS)
+    return refusal if refusal is not None and refusal.final else None
 
 
-def _look_at_types(findings: Findings, types: tuple[str, str] | None) -> None:
+def _look_at_types(
+    findings: Findings, types: tuple[str, str] | None, refusal: Refused | None
+) -> None:
     """Whether runs must be made one by one, as plain calls."""
     mechanism, why = findings.question.mechanism, ""
     if types is not None:
@@ -93,10 +100,8 @@ def _look_at_types(findings: Findings, types: tuple[str, str] | None) -> None:
         why = "returns numbers of several types"
     elif not data_first(mechanism.function):
         why = "takes rng before its data"
-    elif not mechanism.black_box:
-        form = guard.form_of(findings.question.domain.as_input([0.0]))
-        finding = guard.refused(mechanism, form=form, symbols=("noise",), methods=SERIES_METHODS)
-        why = finding.operation if finding is not None else ""
+    elif refusal is not None:
+        why = refusal.reason
     if why:
         about = {**mechanism.about, "plain": why}
         plain = replace(mechanism, about=about)

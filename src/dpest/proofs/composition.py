@@ -1,8 +1,8 @@
 """Programs that call proved mechanisms: their budgets add up (the sequence rule of apRHL).
 
-The program runs with a token in place of the data: all that it can do with the token is to hand it
-to one of the proved mechanisms. What these release is opaque and free to use; a branch on it is
-followed both ways. On every path the costs of the calls add up; the worst path counts.
+The machine executes the program with a token in place of the data, which it can only hand to one of
+the proved mechanisms (`.composed_calls`). What these release is opaque and free to use; a branch on
+it is followed both ways. On every path the costs of the calls add up; the worst path counts.
 """
 
 from __future__ import annotations
@@ -21,84 +21,9 @@ from dpest.ask.declaration import Mechanism, as_mechanism
 from dpest.ask.domains import ANY
 from dpest.errors import RefusedError
 from dpest.proofs import certificates
+from dpest.proofs.composed_calls import Call, Note, ways_of
 from dpest.proofs.proof import Proof
-from dpest.reading.domains.unit import Unit
 from dpest.running.places import is_user_file, source_of
-
-_MOST_PATHS = 256
-_MOST_DECISIONS = 1000  # on one way: a loop may wait for a release
-
-
-class ComposedData:
-    """The private data: only a proved mechanism may look at them."""
-
-    def __init__(self) -> None:
-        self.__dict__["touched"] = []
-
-    def _refused(self, *_: Any, **__: Any) -> Any:
-        self.__dict__["touched"].append(True)
-        raise RefusedError(
-            "the program itself looks at the data: only the proved mechanisms may be given them"
-        )
-
-    __getattr__ = __getitem__ = __iter__ = __len__ = __bool__ = __add__ = __radd__ = _refused
-    __sub__ = __mul__ = __float__ = __int__ = __lt__ = __gt__ = __array__ = _refused
-
-
-class _ComposedRun:
-    def __init__(self, prefix: list[bool]) -> None:
-        self.prefix = prefix
-        self.taken: list[bool] = []
-        self.calls: list[tuple[Any, Fraction]] = []
-
-    def decide(self) -> bool:
-        at = len(self.taken)
-        if at >= _MOST_DECISIONS:
-            raise RefusedError("the program goes on for as long as a release says")
-        self.taken.append(self.prefix[at] if at < len(self.prefix) else True)
-        return self.taken[-1]
-
-
-class Released:
-    """Something that was released: whatever is computed from it is released, too."""
-
-    def __init__(self, run: _ComposedRun) -> None:
-        self._run = run
-
-    def _more(self, *_: Any, **__: Any) -> Released:
-        return Released(self._run)
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _more
-    __rtruediv__ = __neg__ = __abs__ = __getitem__ = __lt__ = __le__ = __gt__ = __ge__ = _more
-    __call__ = __pow__ = __mod__ = __floordiv__ = __round__ = __and__ = __or__ = __invert__ = _more
-
-    def __eq__(self, other: object) -> Any:
-        return Released(self._run)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return Released(self._run)
-
-    def __bool__(self) -> bool:
-        return self._run.decide()
-
-    def __iter__(self) -> Any:
-        raise RefusedError("a loop over a release: its length is not known here")
-
-
-class _Noise:
-    """The program's own noise: it has nothing to do with the data."""
-
-    def __init__(self, run: _ComposedRun) -> None:
-        self._run = run
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return lambda *_, **__: Released(self._run)
 
 
 def compose(
@@ -251,33 +176,11 @@ def _takes_rng(value: Any) -> bool:
 
 
 def _run_all(
-    target: Mechanism,
-    parts: Sequence[Any],
-    unit: str | None,
-    note: Callable[[Any, dict[str, Any]], None],
-) -> list[_ComposedRun]:
-    """All ways through the program, with tokens for the data and for what is released."""
+    target: Mechanism, parts: Sequence[Any], unit: str | None, note: Note
+) -> list[list[Call]]:
     if target.function.__closure__:
         raise RefusedError("a program that closes over variables: define it at the top level")
-    found: list[_ComposedRun] = []
-    pending: list[list[bool]] = [[]]
-    while pending:
-        prefix = pending.pop()
-        if len(found) >= _MOST_PATHS:
-            raise RefusedError("the program has too many branches on what was released")
-        run = _ComposedRun(prefix)
-        data, rng = ComposedData(), _Noise(run)
-        function = with_parts(
-            target, {id(part): _call(part, run, data, rng, note) for part in parts}, parts
-        )
-        arguments = {**target.all_params, **({unit: Unit()} if unit else {})}
-        function(data, rng=rng, **arguments)
-        if data.__dict__["touched"]:  # the program caught the refusal
-            data._refused()
-        found.append(run)
-        for at in range(len(prefix), len(run.taken)):
-            pending.append([*run.taken[:at], not run.taken[at]])
-    return found
+    return ways_of(target, parts, unit, note)
 
 
 def with_parts(target: Mechanism, calls: Mapping[int, Any], parts: Sequence[Any]) -> Any:
@@ -354,44 +257,6 @@ def _replayed(log: list[Any]) -> Callable[..., Any]:
     return call
 
 
-def _call(
-    part: Any,
-    run: _ComposedRun,
-    data: ComposedData,
-    rng: Any,
-    note: Callable[[Any, dict[str, Any]], None],
-) -> Callable[..., Any]:
-    mechanism = as_mechanism(part)
-    signature = inspect.signature(mechanism.function)
-
-    def call(*args: Any, **options: Any) -> Released:
-        given = (*args, *options.values())
-        if not any(v is data for v in given):
-            return Released(run)  # it was given no data
-        bound = signature.bind(*args, **options)
-        bound.apply_defaults()
-        first = next(iter(bound.arguments.values()))
-        if first is not data or bound.arguments.get("rng") is not rng:
-            raise RefusedError(f"{mechanism.name} must be given the program's own data and rng")
-        others = {k: v for k, v in list(bound.arguments.items())[1:] if k != "rng"}
-        for name, value in others.items():
-            if isinstance(value, Released):
-                raise RefusedError(
-                    f"{mechanism.name} is called with a released value for {name}: its proof is "
-                    "for one value of it"
-                )
-        units = {k: v for k, v in others.items() if isinstance(v, Unit)}
-        if len(units) > 1 or any(v.power != 1 or v.factor <= 0 for v in units.values()):
-            raise RefusedError(f"{mechanism.name}: {', '.join(units)} must be a multiple of eps")
-        scale = next((v.factor for v in units.values()), Fraction(1))
-        plain = {k: v for k, v in others.items() if k not in units}
-        note(part, {"params": plain, "unit": next(iter(units), None)})
-        run.calls.append((part, scale))
-        return Released(run)
-
-    return call
-
-
 def _paths(
     target: Mechanism,
     pairs: Sequence[tuple[Any, Proof]],
@@ -415,7 +280,7 @@ def _paths(
 
     runs = _run_all(target, listed, unit, note)
     places = {id(part): i for i, part in enumerate(listed)}
-    return [[(places[id(part)], scale) for part, scale in run.calls] for run in runs]
+    return [[(places[id(part)], scale) for part, scale in calls] for calls in runs]
 
 
 def _certificate(

@@ -16,7 +16,7 @@ from dpest.errors import (
 )
 from dpest.evidence import Measure
 from dpest.notions.claims import ZCDP, PureDP
-from dpest.proofs import certificates, conformance
+from dpest.proofs import certificates, conformance, older_reader
 from dpest.proofs.alignments import gaussian
 from dpest.proofs.alignments.adjacency_faces import faces, radius_of, relevant, whole_data
 from dpest.proofs.alignments.planning import plan
@@ -267,6 +267,7 @@ def _model(question: ProofGoal, length: int, width: float) -> MergedModel:
 
 
 def _built(question: ProofGoal, length: int, width: float) -> MergedModel:
+    older_reader.check(question)
     variables = question.variables()
     variables[question.argument] = inputs.fresh(question.data(length), lenient=False)
     return build(

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpest.ask.adjacency import Adjacency
 from dpest.ask.declaration import Mechanism, as_mechanism, data_first
-from dpest.ask.domains import ANY, Finite, Form, Reals
+from dpest.ask.domains import ANY, Form, Reals
 from dpest.ask.patterns import patterns
 from dpest.ask.people import People
 from dpest.ask.questions import measured
@@ -40,7 +40,6 @@ from dpest.proofs.question import (
     unknown,
     with_claim,
 )
-from dpest.reading import guard
 from dpest.reading.domains.roots import UnitExponential
 from dpest.reading.domains.unit import NO_VALUE, Unit
 from dpest.reading.rewrites.post_processing import before_processing, described
@@ -252,15 +251,9 @@ def answer(question: ProofGoal, fallback: int | None = None) -> Proof:
 
 def _enumerated(question: ProofGoal) -> Proof | None:
     """Every outcome of every draw, on each value of an entry or on each input."""
-    if guard.refused(
-        question.mechanism, form=_form(question), symbols=_symbols(question) - {"data", "length"}
-    ):
-        return None
-    found = None
     if isinstance(question.domain, People) or getattr(question.domain, "nan", False):
         return None  # a person has several entries; NaN is no number
-    if not guard.refused(question.mechanism, form=_form(question), symbols=_symbols(question)):
-        found = each_entry_proof(question)  # it takes the function apart
+    found = each_entry_proof(question)
     if found is not None or question.domain is None:
         return found
     length = getattr(question.domain, "length", None)
@@ -270,30 +263,7 @@ def _enumerated(question: ProofGoal) -> Proof | None:
     return enumerated_proof(question) if question.length in (ANY, length) else None
 
 
-def _symbols(question: ProofGoal) -> set[str]:
-    """What is symbolic in a proof."""
-    found = {"data", "noise"}
-    if question.unit is not None:
-        found.add("parameter")
-    return found | {"length"} if question.length is ANY else found
-
-
-def _form(question: ProofGoal) -> str:
-    """What the function takes, as the guard tells it apart."""
-    values = getattr(question.domain, "values", ())
-    if isinstance(question.domain, Finite) and values:
-        return guard.form_of(next(iter(values)))
-    return question.form
-
-
 def _at_lengths(question: ProofGoal, fallback: int | None) -> Proof:
-    try:
-        guard.check(question.mechanism, form=_form(question), symbols=_symbols(question))
-    except UntraceableError as error:
-        proof = _by_machine(question)
-        if proof is None:
-            raise error from None
-        return proof
     if question.adjacency.changes_length:
         return every_length(question)
     if question.length is not ANY:
@@ -323,17 +293,6 @@ def _at_lengths(question: ProofGoal, fallback: int | None) -> Proof:
         if proof.status == "unknown" and tells(error):
             raise
         return proof
-
-
-def _by_machine(question: ProofGoal) -> Proof | None:
-    """For every length, by what the machine alone has read; None where it has no rule."""
-    if question.length is not ANY or question.adjacency.changes_length:
-        return None
-    try:
-        proof = every_length(replace(question, reader="machine"))
-    except DpestError:
-        return None
-    return None if proof.bound is None and proof.lower is None else proof
 
 
 def _composed(question: ProofGoal) -> Proof | None:

@@ -90,6 +90,20 @@ def _read_paths(machine: Machine, limits: Limits, target: Mechanism, x: Any) -> 
         return as_trace(model, x)
 
 
+def refusal_at(target: Mechanism, x: Any, limits: Limits) -> Refused | None:
+    """Why the paths at one input are not read; None where they are, as far as the limits go."""
+    load()
+    machine = Machine(limits.instructions)
+    machine.makes_noise = True
+    try:
+        Exploration(machine, first_state(machine, target, x)).model(limits)
+    except ManyPaths:
+        return None
+    except Refused as refusal:
+        return refusal
+    return None
+
+
 @contextlib.contextmanager
 def without_collector() -> Iterator[None]:
     """Paths are many small tuples, which live on: looking for cycles among them is a waste."""

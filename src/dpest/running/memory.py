@@ -30,9 +30,17 @@ _LOOKS = itertools.count(1)
 
 @contextmanager
 def forgotten(mechanism: Mechanism) -> Iterator[None]:
-    """Runs that are taken to be independent; raises DependentRunsError where one left a trace."""
+    """Runs that are taken to be independent; raises DependentRunsError where one left a trace.
+
+    Also where they failed: what was left behind is the likely reason.
+    """
     before = memory(mechanism.function)
-    yield
+    try:
+        yield
+    except Exception as error:
+        if kept := changed(before, memory(mechanism.function)):
+            raise DependentRunsError(mechanism.name, kept) from error
+        raise
     if kept := changed(before, memory(mechanism.function)):
         raise DependentRunsError(mechanism.name, kept)
 

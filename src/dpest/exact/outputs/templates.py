@@ -206,6 +206,8 @@ def independent_parts(trace: Trace) -> list[Trace]:
     The parts' outputs are the elements of the outermost container, in order.
     """
     paths = trace.paths
+    if len(paths) == 1:
+        return _several_results(trace)
     # A trace that was cut off is no product: what is missing belongs to no part.
     if len(paths) < _FEWEST or trace.leftover or any(p.choices for p in paths):
         return [trace]
@@ -225,6 +227,22 @@ def independent_parts(trace: Trace) -> list[Trace]:
             found = _product(trace, elements, size)
             if found is not None:
                 return [part for one in found for part in independent_parts(one)]
+    return [trace]
+
+
+def _several_results(trace: Trace) -> list[Trace]:
+    """A single path that returns several lists, cut where no draw is on both sides."""
+    (path,) = trace.paths
+    outermost = path.skeleton
+    if path.conditions or path.choices or trace.leftover or isinstance(outermost, Leaf):
+        return [trace]
+    parts = outermost.parts
+    if outermost.container not in ("list", "tuple") or any(isinstance(p, Leaf) for p in parts):
+        return [trace]
+    for elements in range(1, len(parts)):
+        found = _product(trace, elements, 1)
+        if found is not None:
+            return [part for one in found for part in _several_results(one)]
     return [trace]
 
 

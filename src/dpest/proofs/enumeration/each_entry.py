@@ -17,10 +17,10 @@ from dpest.ask.domains import ANY, Integers
 from dpest.errors import ReplayError
 from dpest.proofs.conformance import place_of
 from dpest.proofs.enumeration.enumerating import enumerated_proof
-from dpest.proofs.enumeration.finite import shown
+from dpest.proofs.enumeration.ways import shown
 from dpest.proofs.proof import AttainingPair, Lower, Proof
 from dpest.proofs.question import ProofGoal
-from dpest.reading.tracing.elements import alike
+from dpest.reading.lengths.entries import alike
 
 _TRIALS = 24
 _LENGTHS = (2, 3, 5)
@@ -31,7 +31,8 @@ def each_entry_proof(question: ProofGoal) -> Proof | None:
     domain = question.domain
     if not isinstance(domain, Integers) or domain.form == "number" or not _moves_one(question):
         return None
-    if question.length == 1 or not alike(question.mechanism.function, question.form == "array"):
+    arrays = question.form == "array"
+    if question.length == 1 or not alike(question.mechanism, question.unit, arrays=arrays):
         return None
     one = replace(domain, length=1)
     proof = enumerated_proof(replace(question, length=1, domain=one), each=True)

@@ -9,9 +9,7 @@ from typing import Any
 
 from dpest import kernel
 from dpest.ask.domains import Finite, Integers
-from dpest.errors import (
-    RefusedError,
-)
+from dpest.errors import DpestError, RefusedError
 from dpest.notions.claims import PureDP
 from dpest.proofs import certificates
 from dpest.proofs.enumeration import finite
@@ -20,6 +18,7 @@ from dpest.proofs.question import (
     ProofGoal,
     bare,
 )
+from dpest.reading.machine.signals import Refused
 
 _MOST_INPUTS = 64
 
@@ -29,13 +28,11 @@ def _enumerated(question: ProofGoal, inputs: list[Any]) -> finite.FiniteBound | 
     if question.unit is None:
         try:
             return finite.independent(target, inputs, question.adjacency.holds)
-        except Exception:  # another kind of output; the enumeration says what it is
+        except DpestError:  # another kind of output; the enumeration says what it is
             pass
     try:
-        return finite.bound(
-            target.function, target.all_params, question.unit, inputs, question.adjacency.holds
-        )
-    except Exception:  # whatever the function raises, on some input or because of the stand-ins
+        return finite.bound(target, question.unit, inputs, question.adjacency.holds)
+    except (DpestError, Refused):  # not finite, or there is no rule for what it does
         return None
 
 

@@ -2,10 +2,9 @@
 
 Where a rule of `rewrites.races` turned a loop into an argmax, no draw of the one is a draw of the
 other: they have the same distribution, not the same runs. So the distributions are compared. That
-of the function comes from following all outcomes of all its draws on small inputs
-(`.outcomes`), with nothing of the symbolic reading in it. That of the argmax has a closed
-form: w_i/Σw for Gumbel noise, w_i·∫ Π(1 − w_j·y) dy over [0, 1] for exponential noise, where
-w = e^((value − greatest value)/scale).
+of the function comes from following all outcomes of all its draws on small inputs, which are known
+there (`.outcomes`). That of the argmax has a closed form: w_i/Σw for Gumbel noise,
+w_i·∫ Π(1 − w_j·y) dy over [0, 1] for exponential noise, where w = e^((value − greatest)/scale).
 """
 
 from __future__ import annotations
@@ -17,14 +16,16 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from dpest.errors import RefusedError
+import numpy as np
+
+from dpest.errors import RefusedError, UntraceableError
 from dpest.geometry.linear import Form, Symbol
-from dpest.proofs.conformance import mismatch, run_on, with_derived
-from dpest.proofs.enumeration.finite import shown
+from dpest.proofs.conformance import mismatch, with_derived
 from dpest.proofs.enumeration.outcomes import distribution
 from dpest.proofs.question import ProofGoal
 from dpest.reading.domains.unit import Unit
 from dpest.reading.loop_graph import Graph
+from dpest.reading.machine.signals import Refused
 
 _LENGTHS: tuple[int, ...] = (1, 2, 2, 3, 3)
 _ENDLESS: tuple[int, ...] = (1, 2, 2, 2)  # each turn multiplies the ways by the length
@@ -50,10 +51,7 @@ def check(question: ProofGoal, graph: Graph, where: Any) -> None:
         lengths = tuple(size if graph.rule == "choice" else min(n, size) for n in lengths)
     for length in lengths:
         x = _input(question, form, scale, length, source)
-        found, left = distribution(
-            lambda rng, x=x: run_on(question.run, x, rng, where),  # type: ignore[misc]
-            shown, _LEFT, _MOST_RUNS,
-        )  # fmt: skip
+        found, left = _distribution(question, x)
         values = [_element(graph, form, entry) for entry in _entries(question, x)]
         expected = law([math.exp((v - max(values)) / scale) for v in values])
         places = names.setdefault(length, _named(found, expected))
@@ -66,6 +64,16 @@ def check(question: ProofGoal, graph: Graph, where: Any) -> None:
                 f"on {x} its outputs have the chances {told}, the model's "
                 f"{[round(p, 6) for p in expected]}",
             )
+
+
+def _distribution(question: ProofGoal, x: list[Any]) -> tuple[dict[str, float], float]:
+    """What the function gives on the data, and the chance of what was not followed."""
+    given = question.given(x, np.array)
+    try:
+        return distribution(question.mechanism, given, _LEFT, _MOST_RUNS)
+    except Refused as refusal:
+        advice = refusal.advice or "give a length"
+        raise UntraceableError(refusal.reason, advice, refusal.where) from None
 
 
 def race(weights: Sequence[Any]) -> list[Any]:

@@ -9,9 +9,8 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
+from dpest.errors import RefusedError
 from dpest.geometry.linear import rational
-from dpest.reading.domains.unit import Unit, not_looked_up
-from dpest.reading.refusals import refuse
 
 Poly = tuple[int, ...]
 """Coefficients of 1, a, a², …; no zeros at the end."""
@@ -122,8 +121,6 @@ class Ratio:
         return found is not NotImplemented and self._sign(found) == 0
 
     def __hash__(self) -> int:
-        if len(self.top) > 1 or len(self.bottom) > 1:
-            not_looked_up()
         return hash((self.top, self.bottom))
 
     def _sign(self, other: Ratio) -> int:
@@ -136,7 +133,7 @@ class Ratio:
             return 1
         if positive(tuple(-v for v in product)):
             return -1
-        refuse("a comparison of probabilities that depends on eps", "give eps a value")
+        raise RefusedError("a comparison of probabilities that depends on eps: give eps a value")
 
     def _order(self, other: Any, sign: int) -> bool:
         found = Ratio.of(other)
@@ -161,30 +158,26 @@ class Ratio:
     def __float__(self) -> float:
         if len(self.top) <= 1 and len(self.bottom) == 1:
             return float(self.value)
-        refuse("float() of a probability that depends on eps", "give eps a value")
+        raise RefusedError("float() of a probability that depends on eps: give eps a value")
+
+    def at(self, unit: float, denominator: int) -> float:
+        """The number that this is for one value of the unit, a being e^(-unit/denominator)."""
+        a = math.exp(-unit / denominator)
+        top, bottom = (sum(c * a**i for i, c in enumerate(p)) for p in (self.top, self.bottom))
+        return top / bottom
 
     def __repr__(self) -> str:
         return f"({list(map(str, self.top))})/({list(map(str, self.bottom))})"
 
 
-def exponential(denominator: int, needed: list[int]) -> Any:
-    """e^(c·unit) as a power of a = e^(-unit/denominator).
-
-    A finer denominator that is needed is noted, should the user's function catch the signal.
-    """
-
-    def exp(value: Unit) -> Any:
-        if value.power != 1:
-            refuse("exp of a power of eps", "give eps a value")
-        exponent = -value.factor * denominator
-        if exponent.denominator != 1:
-            needed.append(exponent.denominator)
-            raise NeedsDenominatorError(exponent.denominator)
-        steps = int(exponent)
-        power = (*[0] * abs(steps), 1)
-        return Ratio(power, (1,)) if steps >= 0 else Ratio((1,), power)
-
-    return exp
+def exponential(factor: Fraction, denominator: int) -> Ratio:
+    """e^(factor·unit) as a power of a = e^(-unit/denominator)."""
+    exponent = -factor * denominator
+    if exponent.denominator != 1:
+        raise NeedsDenominatorError(exponent.denominator)
+    steps = int(exponent)
+    power = (*[0] * abs(steps), 1)
+    return Ratio(power, (1,)) if steps >= 0 else Ratio((1,), power)
 
 
 def non_negative(poly: Poly, depth: int = 12) -> bool:

@@ -15,7 +15,7 @@ from dpest.errors import (
     RefusedError,
     UntraceableError,
 )
-from dpest.proofs import certificates, conformance
+from dpest.proofs import certificates, conformance, older_reader
 from dpest.proofs.alignments.adjacency_faces import faces
 from dpest.proofs.alignments.linear_program import InexactError, InfeasibleError
 from dpest.proofs.alignments.regions_of_release import Rates
@@ -70,6 +70,7 @@ def graph_of(question: ProofGoal, length: int | None = None, by_cases: bool = Fa
                 raise UntraceableError(refusal.reason, advice, refusal.where) from None
     elif question.reader == "machine":
         raise RefusedError("the machine reads functions that go through numbers")
+    older_reader.check(question)
     return graph(
         question.mechanism.function,
         question.argument,

@@ -33,6 +33,10 @@ class Decider(Protocol):
 
     def holds(self, truth: Truth) -> bool: ...
 
+    def truth(self, condition: Condition, kind: type) -> Any:
+        """A comparison that is open, as a value."""
+        ...
+
     def indicator(self, truth: Truth) -> Form: ...
 
     def definition(self, indicator: Symbol) -> Truth: ...
@@ -88,9 +92,9 @@ def _narrow(kinds: Kinds) -> bool:
 
 def binary(decider: Decider, op: str, a: Any, b: Any) -> Any:
     """`a op b`, one of them symbolic and the other a number."""
+    function = OPERATORS.get(op)
     if op in ("&", "|", "^"):
         return _logic(decider, op, a, b)
-    function = OPERATORS.get(op)
     if function is None:
         raise Refused(f"`{op}` on a symbolic number", NOT_LINEAR)
     truths = (Truth, bool, np.bool_)
@@ -250,7 +254,8 @@ def _with_bits_written_out(
 ) -> Any:
     """A condition without truths in it: for a few of them as a formula, for more by decisions."""
     if not bits:
-        return _truth(condition, kind)
+        known = condition.decided()
+        return decider.truth(condition, kind) if known is None else kind(known)
     bit, *rest = bits
     truth = decider.definition(bit)
     ways = [
@@ -272,11 +277,6 @@ def _beside_infinity(op: str, value: float, other_side: bool) -> bool:
     """A finite number compared with infinity or NaN: 0 stands for it."""
     a, b = (0.0, value) if other_side else (value, 0.0)
     return bool(COMPARISONS[op](a, b))
-
-
-def _truth(condition: Condition, kind: type) -> Any:
-    known = condition.decided()
-    return Truth(condition, kind=kind) if known is None else kind(known)
 
 
 def _logic(decider: Decider, op: str, a: Any, b: Any) -> Any:

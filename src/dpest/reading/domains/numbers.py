@@ -29,7 +29,7 @@ NUMBER: Kinds = (float, int)  # a datum that may be either
 PLAIN_NUMBERS = (int, float, bool, np.float64, np.int64, np.bool_, np.integer, np.floating)
 
 
-class _Guarded:
+class Guarded:
     """Refuses whatever native code would do with it."""
 
     __slots__ = ()
@@ -46,10 +46,10 @@ for _name in (
     *("rfloordiv", "mod", "rmod", "pow", "rpow", "and", "rand", "or", "ror", "xor", "rxor"),
     *("matmul", "rmatmul", "getitem", "contains", "call", "array", "divmod", "rdivmod"),
 ):
-    setattr(_Guarded, f"__{_name}__", _Guarded._refuse)
+    setattr(Guarded, f"__{_name}__", Guarded._refuse)
 
 
-class Real(_Guarded):
+class Real(Guarded):
     """A number that is linear in noise and data; `kinds` are the types that it may have."""
 
     __slots__ = ("form", "kinds")
@@ -67,7 +67,7 @@ class Real(_Guarded):
         return f"<{self.form}>"
 
 
-class Truth(_Guarded):
+class Truth(Guarded):
     """A formula: a condition, or a conjunction or disjunction of formulas. Never a known one."""
 
     __slots__ = ("condition", "conjunction", "kind", "parts")

@@ -58,6 +58,7 @@ from dpest.reading.machine.values import (
     Closure,
     DictView,
     Distribution,
+    Lazy,
     Method,
     Partial,
     RandomSource,
@@ -164,6 +165,9 @@ class Abstraction:
             return self._lengths(value, path, where)
         if isinstance(value, _CODE):
             return self._code(value, path, where)
+        if isinstance(value, Lazy) and value.node_key is not None:
+            say(value.node_key)
+            return value
         if isinstance(value, slice):
             say("slice")
             parts = (value.start, value.stop, value.step)
@@ -203,6 +207,9 @@ class Abstraction:
         if not form.terms:
             self.parts.append(repr(form.constant))
             return as_number(form, value.kinds)
+        if all(s.kind == "parameter" for s in form.terms):
+            self.parts.append(form)  # public: the same everywhere
+            return Real(form, value.kinds)
         return Real(self._slot(form, path), value.kinds)
 
     def _weighted(self, value: Weighted, path: str) -> Any:
@@ -507,6 +514,8 @@ class Abstraction:
 
 def placed_values(thing: PlacedList, log: PassLog) -> list[Any]:
     """What the place of an edge's element holds after it."""
+    if thing.items.new:
+        raise Refused("a list with a place for each of the data that gets longer")
     if not log.at:
         return []
     found = thing.current or thing.fill

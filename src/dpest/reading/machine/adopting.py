@@ -28,7 +28,7 @@ from dpest.reading.machine.heap import (
     ListObject,
     SetObject,
 )
-from dpest.reading.machine.signals import Refused
+from dpest.reading.machine.signals import KeepsState, Refused
 from dpest.reading.machine.state import State
 from dpest.reading.machine.values import (
     FUNCTIONS,
@@ -90,10 +90,9 @@ def _adopted(state: State, value: Any, outside: bool) -> Any:
             given = tuple((k, inner(v)) for k, v in found.kwargs)
             return replace(found, args=tuple(map(inner, found.args)), kwargs=given)
     if isinstance(value, _CACHE):
-        raise Refused(
+        raise KeepsState(
             f"`{value.__name__}` keeps its results from one call to the next",
             "take the cache away",
-            final=True,
         )
     if isinstance(value, types.BuiltinMethodType):
         return _builtin_method(state, value, outside)

@@ -23,7 +23,7 @@ from dpest.reading.machine.heap import (
     Seeded,
     SetObject,
 )
-from dpest.reading.machine.signals import Refused, Thrown
+from dpest.reading.machine.signals import KeepsState, Refused, Thrown
 from dpest.reading.machine.values import (
     Array,
     BoundMethod,
@@ -257,11 +257,9 @@ def put(m: Machine, thing: Any, name: str, value: Any) -> Any:
         raise Refused("setting an attribute of a function", final=True)
     if not is_object(m.state, thing):
         if isinstance(thing, (types.ModuleType, type, types.FunctionType)):
-            raise Refused(
+            raise KeepsState(
                 f"the function changes `{getattr(thing, '__name__', thing)}.{name}`, which stays "
                 "from one call to the next",
-                "a mechanism must not keep anything from one call to the next",
-                final=True,
             )
         raise Refused(f"setting an attribute of a {m.type_name(thing)}")
     cls = class_of(m.state, thing)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpest.reading.machine.signals import Refused
+from dpest.reading.machine.signals import KeepsState
 from dpest.reading.machine.values import Ref
 
 if TYPE_CHECKING:
@@ -268,10 +268,8 @@ class Heap:
         """The object, to be changed by the caller."""
         thing = self._objects[ref.address]
         if thing.outside:
-            raise Refused(
+            raise KeepsState(
                 f"the function changes {_described(thing)} that was there before it was called",
-                "a mechanism must not keep anything from one call to the next",
-                final=True,
             )
         if thing.undecided:
             raise Undecided(ref.address)

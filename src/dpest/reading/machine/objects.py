@@ -33,7 +33,7 @@ from dpest.reading.machine.heap import (
     SetObject,
 )
 from dpest.reading.machine.orders import RankedItems
-from dpest.reading.machine.signals import Refused, Thrown
+from dpest.reading.machine.signals import KeepsState, Refused, Thrown
 from dpest.reading.machine.state import Frame
 from dpest.reading.machine.values import Array, DictView, Known, Ref, is_plain
 
@@ -67,10 +67,8 @@ class Objects:
         self.put(frame, i, adopt(self.state, value, outside=True))
 
     def op_setglobal(self: Any, frame: Frame, i: Instruction) -> None:
-        raise Refused(
+        raise KeepsState(
             f"the function changes the global variable `{i.extra}`",
-            "a mechanism must not keep anything from one call to the next",
-            final=True,
         )
 
     op_unsetglobal = op_setglobal

@@ -7,6 +7,8 @@ from typing import Any
 
 from dpest.geometry.linear import Condition
 
+_KEEP_NOTHING = "a mechanism must not keep anything from one call to the next"
+
 
 class Refused(Exception):
     """The machine does not know what this does, so that it must not go on.
@@ -31,6 +33,13 @@ class OutOfLimits(Refused):
 
 class OutOfTime(OutOfLimits):
     """The reading has taken too long."""
+
+
+class KeepsState(Refused):
+    """The function changes something that outlives a call, or looks at what such a change left."""
+
+    def __init__(self, reason: str, advice: str = _KEEP_NOTHING) -> None:
+        super().__init__(reason, advice, final=True)
 
 
 class Thrown(Exception):

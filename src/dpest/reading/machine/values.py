@@ -145,10 +145,12 @@ def root_of_module(value: Any) -> str:
 class Lazy:
     """A value that depends on how long the data are; only a machine that knows it may use it.
 
-    `python_type` is the type that a program would see; None where it must not ask.
+    `python_type` is the type that a program would see; None where it must not ask. `node_key`
+    stands for a value that is the same from one element to the next.
     """
 
     python_type: type | None = None
+    node_key: str | None = None
 
 
 PLAIN = (

@@ -22,7 +22,13 @@ import numpy as np
 
 from dpest.ask.declaration import Mechanism
 from dpest.reading.calls import caller
-from dpest.reading.tracing.sources import definition_of, names_bound, names_read, rebuilt, target_of
+from dpest.reading.rewrites.sources import (
+    definition_of,
+    names_bound,
+    names_read,
+    rebuilt,
+    target_of,
+)
 from dpest.running.places import undeclared
 from dpest.running.watchdog import Deadline, TimeUp, watched
 

@@ -195,8 +195,16 @@ def standard_exponential(m: Machine, rng: Any, size: Any = None) -> Any:
     return exponential(m, rng, 1.0, size)
 
 
-def random(m: Machine, rng: Any, size: Any = None) -> Any:
-    return uniform(m, rng, 0.0, 1.0, size)
+def random(m: Machine, rng: Any, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
+    if np.dtype(dtype) != np.float64:
+        raise Refused("uniform draws of a narrow type")
+    if out is None:
+        return uniform(m, rng, 0.0, 1.0, size)
+    if size is not None or not isinstance(out, Array) or out.dtype != np.float64:
+        raise Refused("draws that are put into this")
+    drawn = uniform(m, rng, 0.0, 1.0, out.shape)
+    m.arrays.write(m, out, m.arrays.content(m, drawn))
+    return out
 
 
 def rand(m: Machine, rng: Any, *shape: Any) -> Any:

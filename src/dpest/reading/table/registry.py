@@ -16,6 +16,7 @@ A file outside of dpest adds entries in the same way; `load` imports those of dp
 from __future__ import annotations
 
 import importlib
+import sys
 import types
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
@@ -31,9 +32,10 @@ TABLE: dict[Any, Entry] = {}
 NATIVE: set[Any] = set()
 _FILES = (
     *("python", "containers", "iterating", "math", "numpy_arrays", "numpy_functions", "orders"),
-    *("rounding", "special"),
+    "rounding",
 )
 _FILES_OF_NOISE = ("generator", "random", "scipy")
+_FILES_OF_LIBRARIES = {"scipy.special": "scipy_functions"}  # heavy ones
 _LIBRARIES = ("numpy", "scipy", "pandas", "dataclasses", "functools", "typing", "torch", "sklearn")
 
 
@@ -54,9 +56,12 @@ def native(functions: Iterable[Any]) -> None:
 
 
 def load() -> None:
-    """All entries of dpest; done once, by whoever makes a machine."""
+    """All entries of dpest; asked for by whoever makes a machine."""
     for name in (*_FILES, *_FILES_OF_NOISE):
         importlib.import_module(f"dpest.reading.table.{name}")
+    for library, name in _FILES_OF_LIBRARIES.items():
+        if library in sys.modules:  # nobody else can call it
+            importlib.import_module(f"dpest.reading.table.{name}")
 
 
 def is_library(function: types.FunctionType) -> bool:

@@ -42,6 +42,10 @@ class Decisions:
 
     # Truths
 
+    def truth(self, condition: Condition, kind: type) -> Any:
+        """A comparison that is open: a formula, which is decided when it is needed."""
+        return Truth(condition, kind=kind)
+
     def holds(self, truth: Any) -> bool:
         """Whether a formula holds, by as many decisions as it takes."""
         if not isinstance(truth, Truth):

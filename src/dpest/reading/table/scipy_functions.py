@@ -1,4 +1,4 @@
-"""scipy.special."""
+"""Functions of SciPy that have no effects: on known values they answer themselves."""
 
 from __future__ import annotations
 
