@@ -39,7 +39,7 @@ def merged(function: Any, x: Any) -> tuple[list[Any], int]:
     machine, first = started(function, x)
     graph = explore_merged(machine, first, LIMITS)
     model = merged_model(machine, graph, 20_000, 20_000)
-    MergedReplay(machine, graph, model, as_mechanism(function), x, ()).check()
+    MergedReplay(machine, graph, model, as_mechanism(function), x, (), is_folded=False).check()
     return [edge_key(e) for e in model.edges], len(graph)
 
 

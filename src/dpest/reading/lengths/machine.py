@@ -243,7 +243,7 @@ class LengthMachine(Turns, ScaledNoise):
                 return k
         return None
 
-    def decide(self, options: Sequence[tuple[Condition, ...]]) -> int:
+    def decide(self, options: Sequence[tuple[Condition, ...]], *, endless: bool = False) -> int:
         conditions = [c for option in options for c in option]
         self.need_at_hand({s for c in conditions for s in c.form.terms})
         for condition in conditions:
@@ -251,7 +251,7 @@ class LengthMachine(Turns, ScaledNoise):
                 raise Refused(*_PRIVATE)
         if len(options) > 2 and any(len(o) != len(options) - 1 for o in options):
             raise Refused("a decision between several that proofs don't know")
-        return super().decide(options)
+        return super().decide(options, endless=endless)
 
     def greatest(self, forms: Sequence[Form], *, first: bool = True) -> int:
         if not first:
