@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,16 +14,20 @@ from dpest.geometry.linear import Condition, Symbol
 from dpest.noise.family import Noise
 from dpest.noise.parameters import is_number
 
-if TYPE_CHECKING:
-    from dpest.reading.paths import Choice
-
 _CELLS = 256
 _ROUNDING = 1 + 1e-9  # pays for the floating-point error of the sums below
 
 
+class Chosen(Protocol):
+    """A draw of which one outcome was taken."""
+
+    @property
+    def probability(self) -> Any: ...
+
+
 def mass_bound(
     conditions: Sequence[Condition],
-    choices: Sequence[Choice],
+    choices: Sequence[Chosen],
     noises: Mapping[Symbol, Noise],
 ) -> float:
     """At least the probability of all conditions and choices together; at most 1.

@@ -37,10 +37,12 @@ class MergedReplay(Replay):
         x: Any,
         assumed: Sequence[Condition],
         *,
-        is_folded: bool = False,
+        is_folded: bool | None = None,
     ) -> None:
         super().__init__(machine, model, target, x, assumed)
         self.graph = graph
+        if is_folded is None:
+            is_folded = any(s.kind == "indicator" for s in model.definitions)
         self.is_folded = is_folded  # its paths are not the ways of the graph
 
     def chosen(self) -> list[Edge]:
@@ -53,9 +55,9 @@ class MergedReplay(Replay):
                     ends.append((node, way))
                 else:
                     parents.setdefault(way.target, (node, way))
-        ways = [_ways_to(parents, *end) for end in spread(ends, lambda end: end[1].release)]
-        ways += [self._walk_at_random(seed) for seed in range(_WALKS)]
-        return [self.joined(found) for found in ways if found]
+        walks = [_ways_to(parents, *end) for end in spread(ends, lambda end: end[1].release)]
+        walks += [self._walk_at_random(seed) for seed in range(_WALKS)]
+        return [self.joined(walk) for walk in walks if walk]
 
     def _walk_at_random(self, seed: int) -> list[Way]:
         """Ways to an end, or as far as one comes in a loop without a bound."""

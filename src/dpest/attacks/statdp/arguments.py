@@ -162,9 +162,9 @@ class ArgumentRun:
 class _QuietMachine(Machine):
     """Executes a mechanism whose draws have no noise; its parameters may be symbols."""
 
-    def decide(self, options: Sequence[tuple[Condition, ...]]) -> int:
+    def decide(self, options: Sequence[tuple[Condition, ...]], *, endless: bool = False) -> int:
         """Every decision is noted, also one that only one way is left of."""
-        way = super().decide(options)
+        way = super().decide(options, endless=endless)
         self.state.picks = (*self.state.picks, Picked("decision", _NOTHING, way, 1))
         return way
 

@@ -244,6 +244,8 @@ class LengthMachine(Turns, ScaledNoise):
         return None
 
     def decide(self, options: Sequence[tuple[Condition, ...]], *, endless: bool = False) -> int:
+        if endless:
+            raise Refused("a decision without a bound")
         conditions = [c for option in options for c in option]
         self.need_at_hand({s for c in conditions for s in c.form.terms})
         for condition in conditions:
@@ -251,7 +253,7 @@ class LengthMachine(Turns, ScaledNoise):
                 raise Refused(*_PRIVATE)
         if len(options) > 2 and any(len(o) != len(options) - 1 for o in options):
             raise Refused("a decision between several that proofs don't know")
-        return super().decide(options, endless=endless)
+        return super().decide(options)
 
     def greatest(self, forms: Sequence[Form], *, first: bool = True) -> int:
         if not first:
