@@ -424,14 +424,13 @@ class _Walk:
         expected = self.released
         if self.graph.selections or self.graph.gaps:
             least = any(s.least for s in self.graph.selections)
-            found = [s.element for s in self.graph.selections]
-            found += [g.vector.element for g in self.graph.gaps]
+            found = [s.form for s in self.graph.selections] + self.graph.gaps
             values = []
             for i, datum in enumerate(self.x):
                 here = {s: v[i] for s, v in self.vectors.items()}
                 self.graph.made.fill(here, self.graph.made.roots, self.graph.world.eps)
                 here = with_derived({**here, **datum}, self.graph.world)
-                form = found[0].form
+                form = found[0]
                 shared = {s: Fraction(0) for s in form.terms if s not in here}
                 values.append(form.at({**shared, **here}))
             ordered = sorted(values, reverse=not least)

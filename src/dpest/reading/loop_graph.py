@@ -10,7 +10,6 @@ from dpest.geometry.linear import Form, Symbol
 from dpest.noise.family import Noise
 from dpest.reading.decision_path import Block
 from dpest.reading.rewrites.draws.made_values import MadeNoises
-from dpest.reading.rewrites.order_statistics import Selected, TracedGap
 from dpest.reading.world import World
 
 END = -1
@@ -52,6 +51,14 @@ class LoopEdge:
         return tuple(v for v in self.released if isinstance(v, Form))
 
 
+@dataclass(frozen=True)
+class Selection:
+    """The place of the greatest (or least) value of `form`, over all elements, is released."""
+
+    form: Form
+    least: bool = False
+
+
 @dataclass
 class Graph:
     """Start at node 0, end at END. `selection` is set where an argmax is what is released."""
@@ -62,12 +69,12 @@ class Graph:
     world: World
     faithful: bool = True
     """Whether all that is counted as released is released in the end: then bounds can be exact."""
-    selections: list[Selected] = field(default_factory=list)
+    selections: list[Selection] = field(default_factory=list)
     prefix_sums: bool = False
     """Whether the released elements stand for their running sums."""
     recognised: bool = False
     """Whether the selection is a loop with a running maximum: its edges are that loop."""
-    gaps: list[TracedGap] = field(default_factory=list)
+    gaps: list[Form] = field(default_factory=list)
     """Gaps between the greatest element and the next that are released."""
     rule: str = ""
     """Which rule of `races` made this graph an argmax, where the function takes none."""

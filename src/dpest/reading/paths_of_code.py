@@ -96,7 +96,7 @@ def refusal_at(target: Mechanism, x: Any, limits: Limits) -> Refused | None:
     machine.makes_noise = True
     try:
         Exploration(machine, first_state(machine, target, x)).model(limits)
-    except ManyPaths:
+    except OutOfLimits:
         return None
     except Refused as refusal:
         return refusal

@@ -100,7 +100,7 @@ class LengthMachine(Turns, ScaledNoise):
         self.plan = plan
         self.world = world
         self.supports = world.supports
-        self.named = NamedValues()
+        self.named_values = NamedValues()
         self.data: Any = None  # what stands for the private argument
         self.node = 0
         self.slots: frozenset[Symbol] = frozenset()
@@ -266,7 +266,7 @@ class LengthMachine(Turns, ScaledNoise):
         drawn = {d.symbol for d in self.state.draws if d.column is None}
         symbols = {root for symbol in symbols for root in self.roots(symbol)}
         for symbol in symbols - drawn - self.slots - log.used:
-            if symbol.kind == "indicator" or symbol in self.named.meanings:
+            if symbol.kind == "indicator" or symbol in self.named_values.meanings:
                 continue
             if symbol.kind == "input" and (log.at or log.looked):
                 continue

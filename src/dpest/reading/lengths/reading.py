@@ -41,13 +41,11 @@ from dpest.reading.lengths.values import (
     Plan,
     Restart,
 )
-from dpest.reading.loop_graph import END, Graph, LoopEdge, LoopNode
+from dpest.reading.loop_graph import END, Graph, LoopEdge, LoopNode, Selection
 from dpest.reading.machine.signals import Dead, Fork, Refused
 from dpest.reading.machine.state import State
-from dpest.reading.rewrites import order_statistics as released
 from dpest.reading.rewrites.draws.made_values import MadeNoises
 from dpest.reading.rewrites.draws.rereading import Held
-from dpest.reading.rewrites.order_statistics import Selected
 from dpest.reading.rewrites.races import ArgmaxLaw, ChanceError, law_of
 from dpest.reading.rewrites.running_maximum import greatest_so_far
 from dpest.reading.table.registry import load
@@ -293,7 +291,7 @@ class _Reading:
         machine.need_at_hand(used)
         decided = [c.form for block in log.blocks for c in block]
         at_random = log.looked not in ("", IN_ORDER) or any(map(_is_random, released))
-        if at_random or machine.named.among([*forms, *decided]):
+        if at_random or machine.named_values.among([*forms, *decided]):
             self.by_chance = True
         order = tuple((d.symbol, d.column is not None) for d in state.draws)
         self.edges.append(
@@ -376,13 +374,13 @@ class _Reading:
             return self._lawful(self._only_law([d.law for d in drawn]))
         if self.by_chance:
             edges = [replace(e, released=(*e.released, *e.told)) for e in self.edges]
-            return self._lawful(law_of(edges, self.world.noises, self.machine.named))
-        selections = [Selected(a.element, a.least) for r in self.releases for a in r.greatest]  # type: ignore[arg-type]
-        gaps = [released.TracedGap(g.vector) for r in self.releases for g in r.gaps]  # type: ignore[arg-type]
-        chosen = [s.element.form for s in selections] + [g.vector.element.form for g in gaps]
+            return self._lawful(law_of(edges, self.world.noises, self.machine.named_values))
+        selections = [Selection(a.element.form, a.least) for r in self.releases for a in r.greatest]
+        gaps = [g.vector.element.form for r in self.releases for g in r.gaps]
+        chosen = [s.form for s in selections] + gaps
         if any(s.kind == "indicator" for form in chosen for s in form.terms):
             raise Refused("the greatest of values with a truth in them")
-        if self.machine.named.among(chosen):
+        if self.machine.named_values.among(chosen):
             raise Refused("a weight, or the greatest of the data, otherwise than in chances")
         if (selections or gaps) and len(self.nodes) > 1:
             raise Refused("the place of the greatest of the data, with other looks at them")
@@ -407,8 +405,8 @@ class _Reading:
                 raise Refused("the place of an element that is kept, or a count without a bound")
             graph.selections.append(found)
             graph.recognised = True
-        drawn = {s for e in self.edges for s, _ in e.order if s not in made.drawn}
-        keep_noises(self.world, (*drawn, *made.roots))
+        noises = {s for e in self.edges for s, _ in e.order if s not in made.drawn}
+        keep_noises(self.world, (*noises, *made.roots))
         return graph
 
     def _only_law(self, laws: list[ArgmaxLaw]) -> ArgmaxLaw:
@@ -423,14 +421,13 @@ class _Reading:
         world = World(private=True)
         world.derived, world.notes = self.world.derived, self.world.notes
         noise = world.noise_symbol("0_0", law.noise)
-        element = Real(law.form.plus(Form.of(noise)))
         edge = LoopEdge(0, END, False, (), (), {}, (), ((noise, True),))
         return Graph(
             [LoopNode(0, ())],
             [edge],
             [],
             world,
-            selections=[Selected(element, False)],  # type: ignore[arg-type]
+            selections=[Selection(law.form.plus(Form.of(noise)))],
             rule=law.rule,
             table=self._table(),
             reader="machine",

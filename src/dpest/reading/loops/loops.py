@@ -15,7 +15,7 @@ from typing import Any
 from dpest.errors import DpestError, RefusedError, UntraceableError
 from dpest.geometry.linear import Form, Symbol
 from dpest.reading.domains import weights
-from dpest.reading.loop_graph import END, Graph, LoopEdge, LoopNode
+from dpest.reading.loop_graph import END, Graph, LoopEdge, LoopNode, Selection
 from dpest.reading.loops.any_length import (
     ElementTotals,
     OutputList,
@@ -276,7 +276,7 @@ class LoopBuilder:
             found = greatest_so_far(self.edges, len(self.unknown_places) == 1)
             if found is None:
                 raise self._unknown_place()
-            self.selections.append(found)
+            self.selections.append(Selected(TracedReal(found.form), found.least))
             self.recognised = True
         return Graph(
             self.nodes,
@@ -284,10 +284,10 @@ class LoopBuilder:
             list(self.dead),
             self.world,
             self.faithful,
-            self.selections,
+            [Selection(s.element.form, s.least) for s in self.selections],
             self.prefix_sums,
             self.recognised,
-            self.gaps,
+            [g.vector.element.form for g in self.gaps],
             "inversion" if self.named.inversions else "",
             self._table(),
         )
@@ -297,7 +297,6 @@ class LoopBuilder:
         world = World(private=True)
         world.derived, world.notes = self.world.derived, self.world.notes
         noise = world.noise_symbol("0_0", law.noise)
-        element = TracedReal(law.form.plus(Form.of(noise)))
         edge = LoopEdge(0, END, False, (), (), {}, (), ((noise, True),))
         node = LoopNode(0, ())
         return Graph(
@@ -305,7 +304,7 @@ class LoopBuilder:
             [edge],
             [],
             world,
-            selections=[Selected(element, False)],
+            selections=[Selection(law.form.plus(Form.of(noise)))],
             rule=law.rule,
             table=self._table(),
         )
