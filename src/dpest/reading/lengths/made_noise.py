@@ -54,8 +54,8 @@ class Dead(NamedTuple):
 class MadeReading(Rereading):
     """The ways of a model for proofs, with made noise in the place of the draws behind it.
 
-    Each way is there with its blocks of conditions, and with all forms that are on it: a draw behind
-    made noise must be in none of them.
+    Each way is there with its blocks of conditions, and with all forms that are on it: a draw
+    behind made noise must be in none of them.
     """
 
     machine: LengthMachine
