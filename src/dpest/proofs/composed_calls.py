@@ -199,7 +199,7 @@ class _ComposingMachine(Machine):
     def call(self, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if isinstance(f, Opaque):
             return self._free(f, *args, *kwargs.values())
-        part = self._called_part(f)
+        part = self._mechanism_of(f)
         return super().call(f, args, kwargs) if part is None else self._called(part, args, kwargs)
 
     def call_table(
@@ -216,7 +216,7 @@ class _ComposingMachine(Machine):
             return self._free(*values)
         return super().call_table(f, args, kwargs)
 
-    def _called_part(self, f: Any) -> Any:
+    def _mechanism_of(self, f: Any) -> Any:
         """The mechanism that a called value is."""
         for part in self.parts:
             if f is part or (isinstance(part, Mechanism) and f is part.function):

@@ -391,8 +391,7 @@ class _Walk:
         expected = self.released
         if self.graph.selections or self.graph.gaps:
             least = any(s.least for s in self.graph.selections)
-            found = [s.element for s in self.graph.selections]
-            found += [g.element for g in self.graph.gaps]
+            found = [s.form for s in self.graph.selections] + self.graph.gaps
             values = []
             for i, datum in enumerate(self.x):
                 here = {s: v[i] for s, v in self.vectors.items()}

@@ -16,21 +16,6 @@ END = -1
 
 
 @dataclass(frozen=True)
-class Selected:
-    """The place of the greatest (or least) of the data's elements, each of which is a form."""
-
-    element: Form
-    least: bool
-
-
-@dataclass(frozen=True)
-class ReleasedGap:
-    """The greatest of the data's elements minus the second greatest."""
-
-    element: Form
-
-
-@dataclass(frozen=True)
 class LoopNode:
     index: int
     slots: tuple[Symbol, ...]
@@ -55,13 +40,23 @@ class LoopEdge:
     sized: Mapping[int, int] = field(default_factory=dict)
     """Which released numbers the function multiplies by which power of the public length."""
     looked: str = ""
-    """At which random place the piece looked at the data (see `passes.RandomPlace`), if at one."""
+    """At which random place the piece looked at the data (see `lengths.places.RandomPlace`), if at one."""
     removed: bool = False
     """Whether that place was taken out of the list that it was drawn from."""
+    told: tuple[Any, ...] = ()
+    """What else is released at the end: places of elements that have no number here."""
 
     @property
     def forms(self) -> tuple[Form, ...]:
         return tuple(v for v in self.released if isinstance(v, Form))
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The place of the greatest (or least) value of `form`, over all elements, is released."""
+
+    form: Form
+    least: bool = False
 
 
 @dataclass
@@ -74,12 +69,12 @@ class Graph:
     world: World
     faithful: bool = True
     """Whether all that is counted as released is released in the end: then bounds can be exact."""
-    selections: list[Selected] = field(default_factory=list)
+    selections: list[Selection] = field(default_factory=list)
     prefix_sums: bool = False
     """Whether the released elements stand for their running sums."""
     recognised: bool = False
     """Whether the selection is a loop with a running maximum: its edges are that loop."""
-    gaps: list[ReleasedGap] = field(default_factory=list)
+    gaps: list[Form] = field(default_factory=list)
     """Gaps between the greatest element and the next that are released."""
     rule: str = ""
     """Which rule of `races` made this graph an argmax, where the function takes none."""

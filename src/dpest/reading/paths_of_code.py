@@ -23,7 +23,6 @@ from dpest.reading.machine.exploring.explorer import (
     Exploration,
     FewReleases,
     Limits,
-    ManyPaths,
     few_releases,
 )
 from dpest.reading.machine.exploring.merging import Way, explore_merged
@@ -97,7 +96,7 @@ def refusal_at(target: Mechanism, x: Any, limits: Limits) -> Refused | None:
     machine.makes_noise = True
     try:
         Exploration(machine, first_state(machine, target, x)).model(limits)
-    except ManyPaths:
+    except OutOfLimits:
         return None
     except Refused as refusal:
         return refusal

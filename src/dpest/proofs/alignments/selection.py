@@ -75,8 +75,8 @@ def selection(
     graph: Graph, draws: Mapping[Symbol, AlignedNoise], adjacency: Any, domain: Any = None
 ) -> ArgmaxPlan:
     """The cheapest alignment of the argmax; the graph must release nothing else of the data."""
-    forms = {(s.element, s.least) for s in graph.selections}
-    forms |= {(g.element, False) for g in graph.gaps}
+    forms = {(s.form, s.least) for s in graph.selections}
+    forms |= {(form, False) for form in graph.gaps}
     turns = [] if graph.recognised else [e for e in graph.edges if e.reads]
     if len(forms) != 1 or turns or any(e.forms for e in graph.edges):
         raise RefusedError(

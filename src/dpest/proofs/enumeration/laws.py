@@ -41,7 +41,7 @@ def check(question: ProofGoal, graph: Graph, where: Any) -> None:
     if len(graph.selections) != 1 or graph.gaps:
         raise RefusedError("several releases that depend on the data: give a length")
     (selected,) = graph.selections
-    form = selected.element
+    form = selected.form
     (noise,) = (graph.noises[s] for s in form.terms if s.kind == "noise")
     scale = _value(question, noise.scale)  # type: ignore[attr-defined]
     law = race if noise.family == "exponential" else softmax

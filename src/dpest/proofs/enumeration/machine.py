@@ -93,7 +93,7 @@ class EnumeratingMachine(Machine):
         except RefusedError as error:
             raise Refused(str(error)) from None
 
-    def named(self, value: Ratio) -> Form:
+    def form_of_public(self, value: Ratio) -> Form:
         """A public number as a form."""
         if len(value.top) <= 1 and len(value.bottom) == 1:
             return Form(None, value.value)
@@ -120,21 +120,21 @@ class EnumeratingMachine(Machine):
     def _of_eps(self, function: str, arguments: Sequence[Form], refusal: Refused) -> Form:
         first, *rest = arguments
         if function == "exp" and set(first.terms) == {EPS} and not first.constant:
-            return self.named(exponential(first.terms[EPS], self.denominator))
+            return self.form_of_public(exponential(first.terms[EPS], self.denominator))
         if function not in ("*", "/", "**") or any(EPS in form.terms for form in arguments):
             raise refusal
         left, right = self.value_of(first), self.value_of(rest[0])
         if function == "*":
-            return self.named(left * right)
+            return self.form_of_public(left * right)
         if function == "**":
             power = rest[0].constant
             if rest[0].terms or power.denominator != 1 or not 0 <= power <= _FEW:
                 raise refusal
-            return self.named(math.prod([left] * int(power), start=Ratio((1,))))
+            return self.form_of_public(math.prod([left] * int(power), start=Ratio((1,))))
         sign = self._sign(right)
         if not sign:
             raise refusal
-        return self.named(left / right if sign > 0 else (-left) / (-right))
+        return self.form_of_public(left / right if sign > 0 else (-left) / (-right))
 
     def is_chance(self, value: Ratio) -> bool:
         return self._sign(value) >= 0 and self._sign(1 - value) >= 0

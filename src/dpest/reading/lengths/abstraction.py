@@ -214,7 +214,7 @@ class Abstraction:
 
     def _weighted(self, value: Weighted, path: str) -> Any:
         """What all elements share stays; what belongs to the one of this edge is a number."""
-        named = self.machine.named
+        named = self.machine.named_values
         whole = isinstance(value, (WeightSum, Normaliser))
         if whole or all(named.is_shared(s) for s in value.form.terms):
             self.parts.append(value.key)
@@ -223,7 +223,7 @@ class Abstraction:
 
     def _slot(self, form: Form, path: str) -> Form:
         """The slot of a number; numbers that are equal here have one."""
-        if all(self.machine.named.is_shared(s) for s in form.terms):
+        if all(self.machine.named_values.is_shared(s) for s in form.terms):
             self.parts.append(form)
             return form
         symbol = self._slots.get(form)
@@ -315,7 +315,7 @@ class Abstraction:
     def _is_own(self, symbol: Symbol, vector: Vector) -> bool:
         if symbol in vector.own or symbol.kind == "input":
             return True
-        return symbol in self.machine.named.meanings
+        return symbol in self.machine.named_values.meanings
 
     def _shared_truth(
         self, truth: Truth, value: Vector, path: str, known: dict[Symbol, Form]

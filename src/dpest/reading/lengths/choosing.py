@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.special
 
 from dpest.noise.parameters import is_number
 from dpest.noise.uniform import Uniform
@@ -67,9 +66,16 @@ def entry_of(
         p = m.sequence(kwargs["p"]) if isinstance(kwargs.get("p"), Ref) else None
         if p is not None and any(weighing.is_chance(m, v) for v in p):
             return choice_of_two
-    if f in LENGTHS and any(_speaks_of_length(v) for v in values):
-        return LENGTHS[f]
+    if any(_speaks_of_length(v) for v in values):
+        return LENGTHS.get(f) or _of_scipy(f)
     return None
+
+
+def _of_scipy(f: Any) -> Entry | None:
+    """Functions of a library that is not loaded for their sake."""
+    if not (getattr(f, "__module__", None) or "").startswith("scipy.special"):
+        return None
+    return {"softmax": softmax, "logsumexp": logsumexp}.get(f.__name__)
 
 
 def _speaks_of_length(value: Any) -> bool:
@@ -298,12 +304,10 @@ def searchsorted(m: LengthMachine, sums: Any, share: Any, side: Any = "left") ->
     return weighing.place_in_sums(m, sums, share)
 
 
-@_entry(LENGTHS, scipy.special.softmax)
 def softmax(m: LengthMachine, scores: Any, axis: Any = None) -> Any:
     return weighing.softmax(m, _scores(scores, axis))
 
 
-@_entry(LENGTHS, scipy.special.logsumexp)
 def logsumexp(m: LengthMachine, scores: Any, axis: Any = None) -> Any:
     return weighing.log_sum_of_weights(m, _scores(scores, axis))
 

@@ -59,10 +59,10 @@ if TYPE_CHECKING:
 _SAME = Method("lengths", "same")
 _LISTED = Method("lengths", "tolist")
 _PLACE_OF = Method("lengths", "index")
-_FINITE = ("choice", "integers", "binomial", "randint")
 _COPY = Method("lengths", "copy")
 _ONE_OF = Method("lengths", "one")
 _ENTRY = Method("lengths", "entry")
+_FINITE = ("choice", "integers", "binomial", "randint")
 EVERY_LENGTH: dict[Any, Callable[..., Any]] = {}
 
 
@@ -158,17 +158,17 @@ def amax(m: LengthMachine, value: Any) -> Any:
     return max_(m, value)
 
 
+@entry(np.min, np.amin)
+def amin(m: LengthMachine, value: Any) -> Any:
+    return min_(m, value)
+
+
 @entry(np.delete)
 def delete(m: LengthMachine, value: Any, place: Any) -> Any:
     array = isinstance(value, Vector) and value.kind is np.ndarray
     if array and isinstance(place, Argmax) and place.is_greatest_of(value):
         return Others(value)
     raise Refused("np.delete of another element than the greatest")
-
-
-@entry(np.min, np.amin)
-def amin(m: LengthMachine, value: Any) -> Any:
-    return min_(m, value)
 
 
 @entry(np.sort)

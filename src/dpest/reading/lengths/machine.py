@@ -100,7 +100,7 @@ class LengthMachine(Turns, ScaledNoise):
         self.plan = plan
         self.world = world
         self.supports = world.supports
-        self.named = NamedValues()
+        self.named_values = NamedValues()
         self.data: Any = None  # what stands for the private argument
         self.node = 0
         self.slots: frozenset[Symbol] = frozenset()
@@ -266,7 +266,7 @@ class LengthMachine(Turns, ScaledNoise):
         drawn = {d.symbol for d in self.state.draws if d.column is None}
         symbols = {root for symbol in symbols for root in self.roots(symbol)}
         for symbol in symbols - drawn - self.slots - log.used:
-            if symbol.kind == "indicator" or symbol in self.named.meanings:
+            if symbol.kind == "indicator" or symbol in self.named_values.meanings:
                 continue
             if symbol.kind == "input" and (log.at or log.looked):
                 continue
@@ -548,6 +548,8 @@ class LengthMachine(Turns, ScaledNoise):
             self.use(thing.own)
             return thing.element
         if isinstance(index, Argmax) and isinstance(thing, Vector):
+            if thing.own and index.is_greatest_of(thing):
+                return Ranked(thing, 1)
             return weighing.entry_at(self, thing, index)
         if isinstance(index, ElementPlace) and (items := self.sequence(thing)) is not None:
             return items[self._place_below(index, len(items))]
@@ -558,8 +560,6 @@ class LengthMachine(Turns, ScaledNoise):
             return WeightSum(weights)
         if isinstance(thing, Ordered) and type(index) is int and index in (-1, -2):
             return Ranked(thing.vector, -index)
-        if isinstance(thing, Vector) and isinstance(index, Argmax) and index.is_greatest_of(thing):
-            return Ranked(thing, 1)
         if isinstance(thing, OrderedPlaces) and type(index) is int and index in (0, -1):
             return Argmax(thing.element, thing.backwards == (index == -1))
         if isinstance(thing, OrderedPlaces) and index == slice(None, 1):
@@ -632,7 +632,7 @@ class LengthMachine(Turns, ScaledNoise):
             return None
         if any(isinstance(v, Ranked) for v in values):
             return _gap(op, *values)
-        if op == "*" and any(type(v) is Count and not v.offset for v in values):
+        if op == "*" and any(isinstance(v, Count) and not v.offset for v in values):
             return self._repeated(*values)
         if any(isinstance(v, Vector) for v in values):
             if len(values) == 1:

@@ -20,6 +20,7 @@ from dpest.reading.rewrites.draws.made_values import MadeNoises
 from dpest.reading.rewrites.draws.rereading import Held, Rereading, forms_of, substituted
 from dpest.reading.rewrites.laws.joining import joined
 from dpest.reading.rewrites.laws.protocol import drawn_in
+from dpest.reading.rewrites.races import ChanceError
 from dpest.reading.world import World
 
 _Model = TypeVar("_Model", covariant=True)
@@ -37,8 +38,9 @@ def with_curves(begin: Callable[[bool], LengthReading[_Model]]) -> _Model:
     reading = begin(True)
     try:
         return reading.read()
-    except Refused as refusal:
-        if refusal.final or not reading.machine.has_made_curves:
+    except (Refused, ChanceError) as refusal:
+        final = isinstance(refusal, Refused) and refusal.final
+        if final or not reading.machine.has_made_curves:
             raise
     return begin(False).read()
 
@@ -52,8 +54,8 @@ class Dead(NamedTuple):
 class MadeReading(Rereading):
     """The ways of a model for proofs, with made noise in the place of the draws behind it.
 
-    Each way is there with its conditions, and with all forms that are on it: a draw behind made
-    noise must be in none of them.
+    Each way is there with its blocks of conditions, and with all forms that are on it: a draw
+    behind made noise must be in none of them.
     """
 
     machine: LengthMachine

@@ -364,7 +364,7 @@ def some_left(m: LengthMachine, left: Left) -> Any:
     _need_current(m, left)
     if not m.log.fresh:
         m.cut()
-    return Truth(Condition(m.named.left(_source(left.candidates).rpartition(" ")[0]), ">"))
+    return Truth(Condition(m.named_values.left(_source(left.candidates).rpartition(" ")[0]), ">"))
 
 
 def copied(m: LengthMachine, value: Ref, kind: type) -> Ref:

@@ -44,7 +44,7 @@ from dpest.reading.lengths.values import (
     Restart,
     SecondPass,
 )
-from dpest.reading.loop_graph import END, Graph, LoopEdge, LoopNode, ReleasedGap, Selected
+from dpest.reading.loop_graph import END, Graph, LoopEdge, LoopNode, Selection
 from dpest.reading.machine.signals import Dead, Fork, Refused
 from dpest.reading.machine.state import State
 from dpest.reading.rewrites.draws.made_values import MadeNoises
@@ -166,8 +166,6 @@ class _Reading:
         self.shown = True
         self.by_chance = False
         """Whether there is something that only a law of `rewrites.races` speaks of."""
-        self.told: dict[int, tuple[Any, ...]] = {}
-        """What else the edges to the end release: places of the data."""
 
     def read(self) -> Graph:
         if self.plan.totals is not None:
@@ -312,8 +310,7 @@ class _Reading:
         self.releases.append(released)
         kept = [("kept place",) for _ in released.kept]
         others = [("other place",) for _ in (*released.greatest, *released.gaps, *released.drawn)]
-        self.told[len(self.edges)] = (*kept, *others)
-        self._edge(source, END, state, {}, released.values, {})
+        self._edge(source, END, state, {}, released.values, {}, (*kept, *others))
 
     def _edge(
         self,
@@ -323,6 +320,7 @@ class _Reading:
         updates: Mapping[Symbol, Form],
         released: list[Any],
         places: Mapping[str, str],
+        told: tuple[Any, ...] = (),
     ) -> None:
         machine = self.machine
         log: PassLog = state.heap.read(machine.log_ref)
@@ -332,9 +330,9 @@ class _Reading:
         if any(s.kind == "indicator" for s in used):
             raise Refused("a truth that is not decided")
         machine.need_at_hand(used)
-        told = [c.form for block in log.blocks for c in block]
+        decided = [c.form for block in log.blocks for c in block]
         at_random = log.looked not in ("", IN_ORDER) or any(map(_is_random, released))
-        if at_random or machine.named.among([*forms, *told]):
+        if at_random or machine.named_values.among([*forms, *decided]):
             self.by_chance = True
         order = tuple((d.symbol, d.column is not None) for d in state.draws)
         self.edges.append(
@@ -350,6 +348,7 @@ class _Reading:
                 dict(places),
                 looked="" if log.looked == IN_ORDER else log.looked,
                 removed=bool(log.removed) and target != END,
+                told=told,
             )
         )
 
@@ -366,7 +365,9 @@ class _Reading:
 
     def _held(self) -> Iterator[Held]:
         for e in self.edges:
-            rest = (e.source, e.target, tuple(e.updates), e.order, tuple(sorted(e.places.items())))
+            places = tuple(sorted(e.places.items()))
+            turn = (e.looked, e.removed, e.told)
+            rest = (e.source, e.target, tuple(e.updates), e.order, places, turn)
             values = (*e.updates.values(), *e.released)
             yield held_way(e.blocks, values, rest, e, (e.source, e.reads))
         for dead in self.machine.dead:
@@ -408,22 +409,19 @@ class _Reading:
         self.edges.append(edge)
 
     def _made(self) -> Graph:
+        made = self._rewritten()
         drawn = [d for r in self.releases for d in r.drawn]
         if drawn:
             return self._lawful(self._only_law([d.law for d in drawn]))
         if self.by_chance:
-            edges = [
-                replace(e, released=(*e.released, *self.told.get(i, ())))
-                for i, e in enumerate(self.edges)
-            ]
-            return self._lawful(law_of(edges, self.world.noises, self.machine.named))
-        made = self._rewritten()
-        selections = [Selected(a.element.form, a.least) for r in self.releases for a in r.greatest]
-        gaps = [ReleasedGap(g.vector.element.form) for r in self.releases for g in r.gaps]
-        chosen = [s.element for s in selections] + [g.element for g in gaps]
+            edges = [replace(e, released=(*e.released, *e.told)) for e in self.edges]
+            return self._lawful(law_of(edges, self.world.noises, self.machine.named_values))
+        selections = [Selection(a.element.form, a.least) for r in self.releases for a in r.greatest]
+        gaps = [g.vector.element.form for r in self.releases for g in r.gaps]
+        chosen = [s.form for s in selections] + gaps
         if any(s.kind == "indicator" for form in chosen for s in form.terms):
             raise Refused("the greatest of values with a truth in them")
-        if self.machine.named.among(chosen):
+        if self.machine.named_values.among(chosen):
             raise Refused("a weight, or the greatest of the data, otherwise than in chances")
         if (selections or gaps) and len(self.nodes) > 1:
             raise Refused("the place of the greatest of the data, with other looks at them")
@@ -447,14 +445,14 @@ class _Reading:
                 raise Refused("the place of an element that is kept, or a count without a bound")
             graph.selections.append(found)
             graph.recognised = True
-        kept_draws = {s for e in self.edges for s, _ in e.order if s not in made.drawn}
-        keep_noises(self.world, (*kept_draws, *made.roots))
+        noises = {s for e in self.edges for s, _ in e.order if s not in made.drawn}
+        keep_noises(self.world, (*noises, *made.roots))
         return graph
 
     def _only_law(self, laws: list[ArgmaxLaw]) -> ArgmaxLaw:
         """The law of a choice that is all that is released."""
         plain = len(self.edges) == len(laws) == 1 and not self.edges[0].blocks
-        if not plain or self.edges[0].forms or len(self.told[0]) > 1:
+        if not plain or self.edges[0].forms or len(self.edges[0].told) > 1:
             raise Refused("a choice by weights, with other decisions or releases")
         return laws[0]
 
@@ -463,14 +461,13 @@ class _Reading:
         world = World(private=True)
         world.derived, world.notes = self.world.derived, self.world.notes
         noise = world.noise_symbol("0_0", law.noise)
-        element = law.form.plus(Form.of(noise))
         edge = LoopEdge(0, END, False, (), (), {}, (), ((noise, True),))
         return Graph(
             [LoopNode(0, ())],
             [edge],
             [],
             world,
-            selections=[Selected(element, False)],
+            selections=[Selection(law.form.plus(Form.of(noise)))],
             rule=law.rule,
             table=self._table(),
         )

@@ -40,12 +40,14 @@ def is_private(m: LengthMachine, value: Any) -> bool:
 
 def is_chance(m: LengthMachine, value: Any) -> bool:
     """Whether a number is private, and not linear in the data."""
-    return isinstance(value, Weighted) or (isinstance(value, Real) and m.named.among([value.form]))
+    return isinstance(value, Weighted) or (
+        isinstance(value, Real) and m.named_values.among([value.form])
+    )
 
 
 def real(m: LengthMachine, value: Any) -> Any:
     """A weight as a number, with a name; others as they are."""
-    return Real(m.named.number(value), (float,)) if isinstance(value, Weighted) else value
+    return Real(m.named_values.number(value), (float,)) if isinstance(value, Weighted) else value
 
 
 # Operators
@@ -139,7 +141,7 @@ def share_of(m: LengthMachine, total: WeightSum, drawn: Real) -> Real:
     ((noise, slope), *more) = [*form.terms.items(), (None, None)]
     if len(more) != 1 or form.constant or slope != 1 or noise is None or noise.kind != "noise":
         raise refused("a sum of weights, times something else than a draw")
-    return Real(m.named.share(noise, total), (float,))
+    return Real(m.named_values.share(noise, total), (float,))
 
 
 # Functions
@@ -187,8 +189,8 @@ def entry_at(m: LengthMachine, vector: Vector, place: Argmax) -> Any:
 
 def _extreme(m: LengthMachine, form: Form, least: bool) -> Form:
     if least:
-        return m.named.greatest(form.times(-1)).times(-1)
-    return m.named.greatest(form)
+        return m.named_values.greatest(form.times(-1)).times(-1)
+    return m.named_values.greatest(form)
 
 
 def softmax(m: LengthMachine, scores: Vector) -> Vector:
@@ -207,7 +209,7 @@ def log_sum_of_weights(m: LengthMachine, scores: Vector) -> Normaliser:
 def drawn_by(m: LengthMachine, rule: str, weight: Weight) -> Drawn:
     """A place that is drawn with chances proportional to the weights."""
     factor, form = weight.score.factor, weight.score.form
-    if any(s.kind != "input" and not m.named.is_shared(s) for s in form.terms):
+    if any(s.kind != "input" and not m.named_values.is_shared(s) for s in form.terms):
         raise refused("a choice by weights that noise is in")
     if isinstance(factor, Unit):
         return Drawn(softmax_law(rule, factor.power, form.times(factor.factor)))
@@ -229,7 +231,7 @@ def place_in_sums(m: LengthMachine, sums: Sums, share: Any) -> Drawn:
     ((symbol, slope), *more) = [*form.terms.items(), (None, None)]
     if sums.vector.own or m.log.begun or len(more) != 1 or form.constant or slope != 1:
         raise refused("np.searchsorted, but for a uniform share of all the weights")
-    meaning = m.named.meanings.get(symbol)
+    meaning = m.named_values.meanings.get(symbol)
     if isinstance(element, Weight) and meaning is not None:
         fits = getattr(meaning, "weight", None) is not None and meaning.weight.key == element.key
         noise, weight = getattr(meaning, "noise", None), element

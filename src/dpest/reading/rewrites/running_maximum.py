@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dpest.geometry.linear import Form
-from dpest.reading.loop_graph import LoopEdge, Selected
+from dpest.reading.loop_graph import LoopEdge, Selection
 
 
-def greatest_so_far(edges: Sequence[LoopEdge], one_release: bool) -> Selected | None:
+def greatest_so_far(edges: Sequence[LoopEdge], one_release: bool) -> Selection | None:
     """A loop that keeps the greatest value so far and its place is an argmax.
 
     On every turn but the first there are two edges: the value is ahead of the slot, and then
@@ -50,4 +50,4 @@ def greatest_so_far(edges: Sequence[LoopEdge], one_release: bool) -> Selected | 
     noises = {s for s in form.terms if s.kind == "noise"}
     if any(set(e.draws) != noises for e in turns):
         return None
-    return Selected(form, least)
+    return Selection(form, least)
