@@ -90,7 +90,8 @@ def _final_stage(folder: Path, name: str, pair: Any) -> list[dict[str, Any]]:
 
     plan = SniperPlan(0, 150_000, 150_000, 200_000_000)
     run = _SniperRun(MechanismSampler(zoo.get(name)), 1, Meter(Budget()), None, plan.portion)
-    attack = _find(run, pair, plan.train, plan.choose, _Options(plan, 0.05, 0.0, None, False, 0.01))
+    options = _Options(plan, 0.05, 0.0, None, False, 0.01)
+    attack = _find(run, pair, plan.train, plan.choose, options)[0]
     used = pair[::-1] if attack.flipped else pair
     made = []
     for side, x in enumerate(used):

@@ -280,7 +280,7 @@ def final_stage() -> bool:
         plan = SniperPlan(0, 150_000, 150_000, 10**7)
         run = _SniperRun(MechanismSampler(mechanism), 1, Meter(Budget()), None, plan.portion)
         options = _Options(plan, 0.05, 0.0, None, False, 0.01)
-        attack = _find(run, pair, plan.train, plan.choose, options)
+        attack = _find(run, pair, plan.train, plan.choose, options)[0]
         scored = scored_for(mechanism, X, attack)
         compiled = compiled_for(mechanism, X)
         raw = native(mechanism, X) if compiled.layout.countable else None

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpest.ask.declaration import as_mechanism
-from dpest.attacks.readable import EventScorer, as_readable, event_scorer, inside, named
+from dpest.attacks.readable import EventScorer, event_scorer, inside, named
 from dpest.attacks.sampler import MechanismSampler
 from dpest.attacks.sequential import sequential_attack
 from dpest.attacks.sniper import sniper_attack
@@ -62,15 +62,15 @@ def test_the_event_says_what_is_counted():
     first, second = inside(scorer.first, samples), inside(scorer.second, samples)
     assert np.array_equal(score == 1, first)
     assert np.array_equal(score == -1, second & ~first)
-    one = as_readable(ThresholdAttack(scorer, 0.0, 0.0, False))
+    one = ThresholdAttack(scorer, 0.0, 0.0, False)
     assert one.describe() == str(scorer.first)
     assert one.count(samples, np.random.default_rng(0))[0] == np.count_nonzero(first)
-    turned = as_readable(ThresholdAttack(scorer, 0.0, 0.0, True))
+    turned = ThresholdAttack(scorer, 0.0, 0.0, True)
     assert turned.describe() in (f"{scorer.second}, and not: {scorer.first}", f"{scorer.second}")
     assert turned.count(samples, np.random.default_rng(0))[0] == np.count_nonzero(second & ~first)
-    rest = as_readable(ThresholdAttack(scorer, -1.0, 0.0, False))
+    rest = ThresholdAttack(scorer, -1.0, 0.0, False)
     assert rest.describe() in (f"{scorer.first}, or not: {scorer.second}", f"not: {scorer.second}")
-    both = as_readable(ThresholdAttack(scorer, 0.0, 0.0, False, low=0.0))
+    both = ThresholdAttack(scorer, 0.0, 0.0, False, low=0.0)
     assert "for the other input" in both.describe()
     assert both.count(samples, np.random.default_rng(0)) == (
         np.count_nonzero(first),
@@ -93,8 +93,8 @@ def test_one_event_speaks_for_either_input():
     )
     assert event is not None
     scorer = EventScorer(event.first)
-    assert as_readable(ThresholdAttack(scorer, 0.0, 0.0, False)).describe() == str(event.first)
-    assert as_readable(ThresholdAttack(scorer, -1.0, 0.0, True)).describe() == f"not: {event.first}"
+    assert ThresholdAttack(scorer, 0.0, 0.0, False).describe() == str(event.first)
+    assert ThresholdAttack(scorer, -1.0, 0.0, True).describe() == f"not: {event.first}"
 
 
 def test_a_black_boxs_event_reads_like_a_sentence():

@@ -16,7 +16,7 @@ from dpest.attacks.models.classifiers import AdditiveTrainer, ProbabilityTrainer
 from dpest.attacks.models.networks import PaperLogistic, PaperNetwork
 from dpest.attacks.sampler import MechanismSampler
 from dpest.attacks.sniper import SniperPlan, guideline_size, paper_threshold, sniper_attack
-from dpest.attacks.thresholds import Counts, ThresholdAttack, best_threshold
+from dpest.attacks.thresholds import Counts, OrderedScores, ThresholdAttack, best_threshold
 from dpest.errors import InputError
 from dpest.running.samples import Samples, SkeletonGroup
 from dpest.running.skeleton import flatten
@@ -213,7 +213,7 @@ def test_an_attack_on_both_inputs_counts_what_it_says():
             return "number"
 
     rng = np.random.default_rng(0)
-    first, second = rng.laplace(1.0, size=40_000), rng.laplace(0.0, size=40_000)
+    first, second = (OrderedScores.of(rng.laplace(m, size=40_000)) for m in (1.0, 0.0))
     attack = best_threshold(Identity(), first, second, 40_000, 0.05, coin=True)
     assert attack.two_sided
     assert attack.low <= attack.t

@@ -367,7 +367,9 @@ class FeatureFamily:
 
     `bins` per number; `differences` of neighbouring numbers; `crossed` bins of the numbers within
     each frequent signature; `tails`: more bins at both ends; `inner`: the signature of each part of
-    the output instead of the whole's, where the output is a container of containers.
+    the output instead of the whole's, where the output is a container of containers; `leaves`: each
+    discrete leaf, even where frequent signatures cover nearly everything; `signatures`: how many
+    of the most frequent ones have a weight each.
     """
 
     bins: int = 16
@@ -375,16 +377,18 @@ class FeatureFamily:
     crossed: bool = False
     tails: bool = True
     inner: bool = False
+    leaves: bool = False
+    signatures: int = _MOST_SIGNATURES
 
 
 class _Signatures:
     """The frequent ones of some signatures, and how much is left over."""
 
-    def __init__(self, keys: NDArray[np.uint64]) -> None:
+    def __init__(self, keys: NDArray[np.uint64], most: int) -> None:
         distinct, counts = np.unique(keys, return_counts=True)
         kept = np.flatnonzero(counts >= max(20, len(keys) // 20_000))
-        if len(kept) > _MOST_SIGNATURES:
-            kept = np.sort(kept[np.argsort(counts[kept])[-_MOST_SIGNATURES:]])
+        if len(kept) > most:
+            kept = np.sort(kept[np.argsort(counts[kept])[-most:]])
         self.known, self.counts = distinct[kept], counts[kept]
         self.several = len(distinct) > 1
         self.rare = int(counts.sum() - self.counts.sum())
@@ -406,7 +410,7 @@ class Coder:
         self.features: list[Feature] = []
         self._inner = len(parts.inner) if family.inner else 0
         keys = parts.inner if self._inner else [parts.signatures]
-        self._signatures = [_Signatures(key) for key in keys]
+        self._signatures = [_Signatures(key, family.signatures) for key in keys]
         for place, one in enumerate(self._signatures):
             if one.several:
                 name = f"signature of part {place}" if self._inner else "signature"
@@ -414,7 +418,7 @@ class Coder:
         # Signatures that cover nearly everything need no separate look at the leaves.
         rare = max(one.rare for one in self._signatures)
         self._leaves: list[tuple[int, NDArray[np.int64]]] = []
-        if rare > parts.size // 1000:
+        if family.leaves or rare > parts.size // 1000:
             for leaf, codes in enumerate(parts.discrete):
                 seen, often = np.unique(codes, return_counts=True)
                 seen = np.sort(seen[np.argsort(often)[-_MOST_ATOMS:]])

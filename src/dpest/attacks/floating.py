@@ -21,7 +21,7 @@ from dpest.attacks.budget import Budget, Meter, Progress, Report
 from dpest.attacks.features import Codes, Feature, as_numbers, tailed_edges
 from dpest.attacks.models import additive
 from dpest.attacks.sampler import Sampler
-from dpest.attacks.thresholds import ThresholdAttack, best_threshold
+from dpest.attacks.thresholds import OrderedScores, ThresholdAttack, best_threshold
 from dpest.evidence import Evidence, Measure, Witness, confidence
 from dpest.running.samples import Samples
 from dpest.running.skeleton import raised_output
@@ -225,9 +225,8 @@ def floating_attack(
     scorer = BitScorer(features, _train(features, first, second))
     first, second = draw(x, small, "choosing the event"), draw(x2, small, "choosing the event")
     final = max(100, min(4 * small, meter.allow(8 * small) // 2))
-    attack = best_threshold(
-        scorer, scorer.scores(first), scorer.scores(second), final, alpha, delta
-    )
+    ones, twos = (OrderedScores.of(scorer.scores(part)) for part in (first, second))
+    attack = best_threshold(scorer, ones, twos, final, alpha, delta)
     pair = (x2, x) if attack.flipped else (x, x2)
     rng = np.random.default_rng(source.seed())
     counts = [source.count(attack, who, final, rng) for who in pair]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dpest.ask.declaration import Mechanism
 from dpest.attacks.features import Bins, Coder
-from dpest.attacks.models.classifiers import AdditiveScorer
+from dpest.attacks.models.classifiers import AdditiveScorer, NumberScorer
 from dpest.attacks.thresholds import ThresholdAttack
 from dpest.running.batch.arrays import block_rows
 from dpest.running.batch.batch import blocks_in
@@ -40,6 +40,7 @@ _COMPARED = 4096
 _MARKER = 0.1234567891  # columns of examples hold this and their number
 _MOST_CODES = 1 << 22
 _MOST_HELD = 8
+_digests: OrderedDict[int, tuple[ThresholdAttack, bytes]] = OrderedDict()
 _held: OrderedDict[Any, CompiledScores] = OrderedDict()
 _cards: OrderedDict[Any, GpuScored] = OrderedDict()
 _checked: OrderedDict[Any, None] = OrderedDict()
@@ -57,6 +58,11 @@ def rule_of(attack: ThresholdAttack, layout: Layout) -> ScoreRule:
         scores = sign * attack.scorer.scores(layout.possible(codes))
         none = np.zeros((0, len(codes)), dtype=np.int64)
         return ScoreRule(scores, (), attack.t, attack.low, none)
+    if isinstance(attack.scorer, NumberScorer):
+        if layout.codes != 1 or layout.width != 1:
+            raise NotCompiled("outputs other than one number")
+        only = np.zeros((1, 1), dtype=np.int64)
+        return ScoreRule(np.zeros(1), (), attack.t, attack.low, only, line=int(sign))
     if not isinstance(attack.scorer, AdditiveScorer):
         raise NotCompiled("a score of reals that is no additive model")
     return _additive_rule(attack, attack.scorer, layout, codes, sign)
@@ -141,10 +147,20 @@ def _check_atoms(coder: Coder, layout: Layout, examples: Samples) -> None:
             raise NotCompiled("numbers that come up again and again")
 
 
+def _digest(attack: ThresholdAttack) -> bytes:
+    """What an attack is: made once for an object, which stays alive so that its place is its."""
+    known = _digests.get(id(attack))
+    if known is None:
+        known = _digests[id(attack)] = attack, hashlib.sha256(pickle.dumps(attack, 5)).digest()
+        while len(_digests) > _MOST_HELD:
+            _digests.popitem(last=False)
+    return known[1]
+
+
 def scored_for(mechanism: Mechanism, x: Any, attack: ThresholdAttack) -> CompiledScores:
     """Counts of an attack's scores on an input, by a kernel that agrees with its scorer."""
     compiled = compiled_for(mechanism, x)
-    key = id(compiled.program), hashlib.sha256(pickle.dumps(attack, 5)).digest()
+    key = id(compiled.program), _digest(attack)
     if key not in _held:
         scored = CompiledScores(compiled, rule_of(attack, compiled.layout))
         _held[key] = scored
@@ -215,7 +231,7 @@ def count_scores(
 
 def _on_gpu(mechanism: Mechanism, x: Any, attack: ThresholdAttack, device: str) -> GpuScored:
     scored = scored_for(mechanism, x, attack)
-    key = id(scored.compiled.program), contents(x), device, pickle.dumps(attack, 5)
+    key = id(scored.compiled.program), contents(x), device, _digest(attack)
     if key not in _cards:
         _cards[key] = GpuScored(scored, device)
         while len(_cards) > _MOST_HELD:

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from dpest.attacks.statdp.events import Event
 from dpest.attacks.statdp.features import Grouped
 from dpest.attacks.statdp.selector import select_events
-from dpest.attacks.thresholds import ThresholdAttack
 from dpest.running.samples import Samples
 
 Floats = NDArray[np.float64]
@@ -64,25 +63,6 @@ class EventScorer:
                 frozenset({0, 1}): f"not: {second}" if apart else f"{first}, or not: {second}",
             }
         return texts.get(held, "any output")
-
-
-@dataclass(frozen=True)
-class ReadableAttack(ThresholdAttack):
-    """An attack by events in words."""
-
-    def describe(self) -> str:
-        assert isinstance(self.scorer, EventScorer)
-        sign = -1.0 if self.flipped else 1.0
-        ends = sorted((sign * self.t, sign * math.inf))
-        text = self.scorer.words(*ends)
-        if self.two_sided:
-            ends = sorted((sign * self.low, -sign * math.inf))
-            text += f" (and, for the other input: {self.scorer.words(*ends)})"
-        return text
-
-
-def as_readable(attack: ThresholdAttack) -> ReadableAttack:
-    return ReadableAttack(**vars(attack))
 
 
 def inside(event: Event, samples: Samples) -> Bools:

@@ -81,9 +81,11 @@ class MechanismSampler:
         """
         if self.count_on.startswith("cuda"):
             return True
-        return self.count_on in ("numpy", "cpu") and (self._run_all is None) == (
-            self.map_blocks is None
-        )
+        return self.counts_on_cores and (self._run_all is None) == (self.map_blocks is None)
+
+    @property
+    def counts_on_cores(self) -> bool:
+        return self.count_on in ("numpy", "cpu")
 
     def counted(self, runs: int, runner: str) -> None:
         """Runs of the mechanism that were made elsewhere, and only counted."""

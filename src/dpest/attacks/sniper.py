@@ -26,33 +26,43 @@ from dpest.attacks.fused import count_scores
 from dpest.attacks.models.classifiers import (
     QUICK,
     AdditiveTrainer,
+    NumberScorer,
     ProbabilityTrainer,
     Scorer,
     Trainer,
 )
 from dpest.attacks.models.networks import PaperLogistic, PaperNetwork
-from dpest.attacks.readable import KEPT, EventScorer, as_readable, event_scorer
+from dpest.attacks.outcomes import (
+    OutcomeCounts,
+    count_outcomes,
+    countable,
+    outcome_scorers,
+    scores_of,
+)
+from dpest.attacks.readable import KEPT, EventScorer, event_scorer
 from dpest.attacks.sampler import MechanismSampler, Sampler, runners_of
 from dpest.attacks.thresholds import (
     CAUTION,
     RANKING,
     Counts,
+    OrderedScores,
     ThresholdAttack,
     best_threshold,
     paper_threshold,
 )
 from dpest.errors import InputError
 from dpest.evidence import Evidence, Measure, Witness, confidence
-from dpest.running.native.runs import compiled_for
+from dpest.running.native.runs import WORTHWHILE, compiled_for
 from dpest.running.native.signals import NotCompiled
 from dpest.running.samples import Samples
 
 Floats = NDArray[np.float64]
 Pair = tuple[Any, Any]
+Scored = tuple[Scorer, OrderedScores, OrderedScores]
 
 _METHOD = "sniper"
-# Runs on each input that are counted at a time where only counts come back.
-_FUSED_PORTION = 1 << 22
+# Runs on each input that are counted at a time where only counts come back: on cores, on a GPU.
+_FUSED_PORTION, _GPU_PORTION = 1 << 22, 1 << 30
 # Outputs of one input that are held to compare pairs.
 _MOST_COMPARED = 1 << 20
 # Of a budget in seconds: when the comparison of pairs, and all learning, should be over.
@@ -63,6 +73,11 @@ _MEASURING = 0.2
 _SEVERAL = 1.5
 # A pair that promises this much less than the best may still be the better one.
 _NEARLY = 0.25
+# Attacks that fresh runs compare: one as it would be chosen without those, a bolder one, and one
+# that is more careful about rare outputs.
+_CAUTIONS = CAUTION, RANKING, 2 * CAUTION
+# Runs on each input from which on attacks are compared, and how many of them a second time.
+_COMPARABLE, _COMPARED_AGAIN = 16 * WORTHWHILE, 3
 
 
 def guideline_size(c: float = 0.01, omega: float = 0.005, alpha: float = 0.05) -> int:
@@ -90,6 +105,9 @@ class SniperPlan:
     portion: int = 1 << 18
     check: int = 0
     """DD-Search: runs on each input that compare the attacks of all pairs, and do nothing else."""
+    counted: int = 0
+    """Where native loops count, and this is more: instead of `train` and `choose` where outputs are
+    few; to compare pairs, all together; half of it to compare attacks, all together."""
 
     @staticmethod
     def for_runs(runs: int, pairs: int) -> SniperPlan:
@@ -100,13 +118,19 @@ class SniperPlan:
         screen = 0 if pairs == 1 else min(200_000, half // (10 * pairs))
         left = half - screen * pairs
         train, choose = min(3_000_000, left // 7), min(6_000_000, left // 5)
-        return SniperPlan(screen, train, choose, left - train - choose)
+        counted = min(50_000_000, left // 8)
+        return SniperPlan(screen, train, choose, left - train - choose, counted=counted)
 
     @staticmethod
     def paper(c: float = 0.01) -> SniperPlan:
         """Algorithm 2 with N of the guideline to train, to set thresholds and to check them."""
         size = guideline_size(c)
         return SniperPlan(0, size, size, 200_000_000, check=size)
+
+    @property
+    def comparable(self) -> int:
+        """Runs on each input that choose where native loops count; half as many compare."""
+        return max(self.choose, self.counted)
 
     def total(self, pairs: int) -> int:
         if self.check:
@@ -169,6 +193,11 @@ class _SniperRun:
     def may_fuse(self) -> bool:
         return isinstance(self.sample, MechanismSampler) and self.sample.counts_natively
 
+    @property
+    def _fused_portion(self) -> int:
+        on_cores = isinstance(self.sample, MechanismSampler) and self.sample.counts_on_cores
+        return _FUSED_PORTION if on_cores else _GPU_PORTION
+
     def call_by_call(self, x: Any) -> bool:
         """Is this code that no native loop counts? Outputs are then at hand in every stage."""
         if not self.may_fuse:
@@ -202,14 +231,12 @@ class _SniperRun:
 
         Beside them those of the attack in words, where there is one.
         """
-        counts, named, coin = Counts(), Counts(), attack.uses_coin
+        counts, named = Counts(), Counts()
         fused = self.may_fuse
-        portion = _FUSED_PORTION if fused else self.portion
+        portion = self._fused_portion if fused else self.portion
         for begin in range(0, size, portion):
             count = min(portion, size - begin)
-            ahead = int(self._seeds.binomial(2 * count, 0.5)) if coin else count
-            sizes = ahead, 2 * count - ahead
-            draws = [(x, n, self.seed()) for x, n in zip(pair, sizes, strict=True)]
+            draws = self._draws(pair, count, attack.uses_coin)
             found = self._fused(attack, draws, rng) if fused else None
             if found is None:
                 fused = False
@@ -223,6 +250,26 @@ class _SniperRun:
             self.meter.runs += 2 * count
             self.report("measuring")
             yield counts, named
+
+    def count(self, pair: Pair, size: int, attack: ThresholdAttack) -> Counts | None:
+        """The counts of an attack on `size` native runs of each input; None if there are none."""
+        rng = np.random.default_rng(self.seed())
+        counts, parts = Counts(), -(-size // self._fused_portion)
+        for part in range(parts):
+            count = size * (part + 1) // parts - size * part // parts
+            found = self._fused(attack, self._draws(pair, count, attack.uses_coin), rng)
+            if found is None:
+                return None
+            counts = counts.joined(found)
+            self.meter.runs += 2 * count
+            self.report("comparing attacks")
+        return counts
+
+    def _draws(self, pair: Pair, count: int, coin: bool) -> list[tuple[Any, int, int]]:
+        """`count` runs on each input, or twice as many on what a coin picks: x, size and seed."""
+        ahead = int(self._seeds.binomial(2 * count, 0.5)) if coin else count
+        sizes = ahead, 2 * count - ahead
+        return [(x, n, self.seed()) for x, n in zip(pair, sizes, strict=True)]
 
     def _fused(
         self,
@@ -238,7 +285,7 @@ class _SniperRun:
             )
         except (NotCompiled, pickle.PicklingError):
             return None
-        where = "native, fused" if sample.count_on in ("numpy", "cpu") else "GPU, fused"
+        where = "native, fused" if sample.counts_on_cores else "GPU, fused"
         sample.counted(sum(part.size for part in found), where)
         return Counts.of_scores(attack, found[0], found[1], rng)
 
@@ -253,6 +300,34 @@ class _SniperRun:
                 self.sample.draw(x, sizes[0], int(seeds[0][part])),
                 self.sample.draw(x2, sizes[1], int(seeds[1][part])),
             )
+
+    def counts_outcomes(self, pair: Pair, options: _Options) -> bool:
+        """Can outputs be counted one by one, in native loops that the final stage needs anyway?"""
+        if options.classifier is not None or options.paper or not self.may_fuse:
+            return False
+        assert isinstance(self.sample, MechanismSampler)
+        mechanism = self.sample.mechanism
+        return options.plan.final >= WORTHWHILE and all(countable(mechanism, x) for x in pair)
+
+    def compares(self, pair: Pair, options: _Options) -> bool:
+        """Can native loops compare attacks on fresh runs, enough of them to tell them apart?"""
+        return (
+            options.classifier is None
+            and not options.paper
+            and min(options.plan.comparable, options.plan.final) >= _COMPARABLE
+            and not any(self.call_by_call(x) for x in pair)
+        )
+
+    def outcomes(self, x: Any, sizes: Sequence[int], stage: str) -> list[OutcomeCounts]:
+        """How often each output came up in so many runs, and in so many others."""
+        assert isinstance(self.sample, MechanismSampler)
+        sample = self.sample
+        draws = [(x, size, self.seed()) for size in sizes]
+        found = count_outcomes(sample.mechanism, draws, sample.map_blocks)
+        sample.counted(sum(sizes), "native, counted")
+        self.meter.runs += sum(sizes)
+        self.report(stage)
+        return found
 
     def outputs(self, x: Any, size: int, stage: str) -> Samples:
         samples = self.sample.draw(x, size, self.seed())
@@ -355,13 +430,18 @@ class _Shot:
         candidates = _best_pairs(run, pairs, options)
         share = min(1.0, _SEVERAL / len(candidates))
         train, choose = (max(int(share * size), 50) for size in (plan.train, plan.choose))
+        counted = int(share * plan.counted)
+        aimed: list[_Aimed] = []
         for candidate in candidates:
             if self.attack is not None and run.left(_LEARNING) == 0.0:
                 break
-            found = _find(run, candidate, train, choose, options)
-            if self.attack is None or found.expected > self.attack.expected:
-                self.attack = found
-                self.pair = candidate[::-1] if found.flipped else candidate
+            found = _find(run, candidate, train, choose, options, counted=counted)
+            aimed += [_Aimed(candidate[::-1] if one.flipped else candidate, one) for one in found]
+            if self.attack is None or found[0].expected > self.attack.expected:
+                self.pair, self.attack = aimed[-len(found)].pair, found[0]
+        best = _compared(run, aimed, options)
+        if best is not None:
+            self.pair, self.attack = best.pair, best.attack
 
     def measure(self, run: _SniperRun, options: _Options) -> None:
         """Count on fresh runs."""
@@ -421,6 +501,41 @@ class _Shot:
         return value, p, q, details
 
 
+@dataclass
+class _Aimed:
+    """An attack, the pair that it is aimed at, and fresh counts that compare it with others."""
+
+    pair: Pair
+    attack: ThresholdAttack
+    counts: Counts = field(default_factory=Counts)
+
+    def promise(self, options: _Options) -> float:
+        return self.counts.promise(self.attack, options.plan.final, options.alpha, options.delta)
+
+
+def _compared(run: _SniperRun, aimed: list[_Aimed], options: _Options) -> _Aimed | None:
+    """The attack that promises most by native runs that chose none of them, in two rounds.
+
+    None where there is nothing to compare, or nothing to compare it with.
+    """
+    runs = options.plan.comparable // 4  # in each of the rounds
+    if len(aimed) < 2 or runs // len(aimed) < 2 * WORTHWHILE:
+        return None
+    left = aimed
+    for _ in range(2):
+        size, started = runs // len(left), run.meter.seconds
+        for one in left:
+            counts = run.count(one.pair, size, one.attack)
+            if counts is None:
+                return None
+            one.counts = one.counts.joined(counts)
+            if run.left(_LEARNING) == 0.0:
+                break
+        run.a_run = (run.meter.seconds - started) / (2 * size * len(left))
+        left = sorted(left, key=lambda one: one.promise(options), reverse=True)[:_COMPARED_AGAIN]
+    return left[0]
+
+
 def _keeps(
     attack: ThresholdAttack,
     in_words: ThresholdAttack,
@@ -452,9 +567,11 @@ def _best_pairs(run: _SniperRun, pairs: Sequence[Pair], options: _Options) -> li
         return [_dd_search(run, pairs, size, size, size, options, quick=True)[0]]
     left = list(pairs)
     rounds = math.ceil(math.log(len(left), 3))
-    each_round = screen * len(left) // rounds
+    each_round, most = screen * len(left) // rounds, _MOST_COMPARED
+    if all(run.counts_outcomes(pair, options) for pair in pairs):
+        each_round = most = max(each_round, options.plan.counted // rounds)
     for last in range(rounds - 1, -1, -1):
-        size = min(max(each_round // len(left) // 2, 50), _MOST_COMPARED)
+        size = min(max(each_round // len(left) // 2, 50), most)
         promises = np.full(len(left), -np.inf)
         for place, attack in enumerate(_quick(run, left, size, options)):
             promises[place] = attack.expected
@@ -490,7 +607,7 @@ def _dd_search(
     """
     best: tuple[float, Pair, ThresholdAttack] | None = None
     for pair in [ordered for both in pairs for ordered in (both, both[::-1])]:
-        attack = _find(run, pair, train, choose, options, quick=quick)
+        attack = _find(run, pair, train, choose, options, quick=quick)[0]
         rng = np.random.default_rng(run.seed())
         counts = Counts()
         for first, second in run.draw(pair, check, "checking attacks"):
@@ -508,8 +625,16 @@ def _quick(
     run: _SniperRun, pairs: Sequence[Pair], size: int, options: _Options
 ) -> Iterator[ThresholdAttack]:
     """An attack on each pair, from `size` outputs of each input to train and as many to choose."""
+    counted: dict[str, list[OutcomeCounts]] = {}
     outputs: dict[str, tuple[Samples, Samples]] = {}
     for pair in pairs:
+        if run.counts_outcomes(pair, options):
+            for x in pair:
+                if repr(x) not in counted:
+                    counted[repr(x)] = run.outcomes(x, (size, size), "comparing pairs")
+            scored = _by_outcomes([counted[repr(x)] for x in pair], quick=True)
+            yield _best_of(scored, options, (RANKING,))[0]
+            continue
         for x in pair:
             if repr(x) not in outputs:
                 drawn = run.outputs(x, 2 * size, "comparing pairs")
@@ -520,59 +645,106 @@ def _quick(
         each = None if seconds is None else seconds / len(pairs)
         trainer = _trainer(options.classifier, options.paper, run.seed(), True, each)
         trainer.add(first, second)
-        yield _choose(trainer.finish(), [(first_rest, second_rest)], options, RANKING)
+        yield _choose(trainer.finish(), [(first_rest, second_rest)], options, (RANKING,))[0]
+
+
+def _by_outcomes(sides: Sequence[list[OutcomeCounts]], *, quick: bool = False) -> Iterator[Scored]:
+    """Outputs are ordered by the first counts of both inputs; the second are to choose by."""
+    (first, first_rest), (second, second_rest) = sides
+    for scorer in outcome_scorers(first, second, quick):
+        yield scorer, scores_of(scorer, first_rest), scores_of(scorer, second_rest)
 
 
 def _find(
-    run: _SniperRun, pair: Pair, train: int, choose: int, options: _Options, *, quick: bool = False
-) -> ThresholdAttack:
-    """Train on `train` runs of each input, then choose model and threshold on `choose` others."""
+    run: _SniperRun,
+    pair: Pair,
+    train: int,
+    choose: int,
+    options: _Options,
+    *,
+    quick: bool = False,
+    counted: int = 0,
+) -> list[ThresholdAttack]:
+    """Train on `train` runs of each input, then choose model and threshold on `choose` others.
+
+    Where outputs are few and native loops count them, on `counted` runs in all if that is more.
+    The attack to take is the first; others follow where native runs can compare them.
+    """
+    stage = "comparing pairs" if quick else "training"
+    cautions = _CAUTIONS if not quick and run.compares(pair, options) else (CAUTION,)
+    if run.counts_outcomes(pair, options):
+        # Odds are as easily counted as thresholds: each gets half of the runs.
+        half = max(train + choose, counted) // 2
+        started = run.meter.seconds
+        sides = [run.outcomes(x, (half, half), stage) for x in pair]
+        run.a_run = (run.meter.seconds - started) / (4 * half)
+        return _best_of(_by_outcomes(sides), options, cautions)
     # Drawing takes about half of the time.
     seconds = run.left(_COMPARING if quick else _LEARNING)
     each = None if seconds is None else 0.5 * seconds
     trainer = _trainer(options.classifier, options.paper, run.seed(), quick, each)
-    stage = "comparing pairs" if quick else "training"
+    ours = not (quick or options.paper) and options.classifier is None
+    looks = ours and run.call_by_call(pair[0])
     in_words: EventScorer | None = None
-    looks = not (quick or options.paper) and options.classifier is None
-    looks = looks and run.call_by_call(pair[0])
+    number: NumberScorer | None = None
     for first, second in run.draw(pair, train, stage):
         trainer.add(first, second)
         if looks and in_words is None:
             in_words = event_scorer(first, second)
-    scorers = [*trainer.finish(), *([in_words] if in_words is not None else [])]
+        if ours and number is None:
+            number = NumberScorer.of(first)
+    scorers = [*trainer.finish(), *(s for s in (number, in_words) if s is not None)]
     rest = run.draw(pair, choose, stage if quick else "choosing the attack")
     started = run.meter.seconds
-    attack = _choose(scorers, rest, options)
+    attacks = _choose(scorers, rest, options, cautions)
     run.a_run = (run.meter.seconds - started) / (2 * choose)
-    return attack
+    return attacks
 
 
 def _choose(
     scorers: Sequence[Scorer],
     outputs: Iterable[tuple[Samples, Samples]],
     options: _Options,
-    caution: float = CAUTION,
-) -> ThresholdAttack:
-    """The most promising attack of these scorers, on outputs that did not train them."""
+    cautions: Sequence[float],
+) -> list[ThresholdAttack]:
+    """The most promising attacks of these scorers, on outputs that did not train them."""
     ones: list[list[Floats]] = [[] for _ in scorers]
     twos: list[list[Floats]] = [[] for _ in scorers]
     for first, second in outputs:
         for number, scorer in enumerate(scorers):
             ones[number].append(scorer.scores(first))
             twos[number].append(scorer.scores(second))
-    found = []
-    for scorer, one_parts, two_parts in zip(scorers, ones, twos, strict=True):
-        one, two = np.concatenate(one_parts), np.concatenate(two_parts)
-        if options.paper:
-            found.append(_paper_attack(scorer, one, two, options.c))
-        else:
-            final, alpha, delta = options.plan.final, options.alpha, options.delta
-            found.append(
+    if options.paper:
+        attacks = (
+            _paper_attack(scorer, np.concatenate(one), np.concatenate(two), options.c)
+            for scorer, one, two in zip(scorers, ones, twos, strict=True)
+        )
+        return [max(attacks, key=lambda attack: attack.expected)]
+    scored = (
+        (scorer, OrderedScores.of(np.concatenate(one)), OrderedScores.of(np.concatenate(two)))
+        for scorer, one, two in zip(scorers, ones, twos, strict=True)
+    )
+    return _best_of(scored, options, cautions)
+
+
+def _best_of(
+    scored: Iterable[Scored], options: _Options, cautions: Sequence[float]
+) -> list[ThresholdAttack]:
+    """The best attack with each of these cautions, in their order, without those that are one."""
+    final, alpha, delta = options.plan.final, options.alpha, options.delta
+    found: list[list[ThresholdAttack]] = [[] for _ in cautions]
+    for scorer, one, two in scored:
+        for some, caution in zip(found, cautions, strict=True):
+            some.append(
                 best_threshold(scorer, one, two, final, alpha, delta, coin=True, caution=caution)
             )
-    best = max(found, key=lambda a: a.expected)
-    in_words = [a for a in found if isinstance(a.scorer, EventScorer) and a.expected > 0]
-    return replace(best, in_words=as_readable(in_words[0])) if in_words else best
+    kept: dict[Any, ThresholdAttack] = {}
+    for some in found:
+        best = max(some, key=lambda attack: attack.expected)
+        in_words = [a for a in some if isinstance(a.scorer, EventScorer) and a.expected > 0]
+        best = replace(best, in_words=in_words[0]) if in_words else best
+        kept.setdefault((best.flipped, best.two_sided, best.c), best)
+    return list(kept.values())
 
 
 def _paper_attack(scorer: Scorer, one: Floats, two: Floats, c: float) -> ThresholdAttack:
@@ -598,7 +770,7 @@ def algorithm_one(
     plan = SniperPlan(0, size, size, size)
     run = _SniperRun(sample, seed, Meter(Budget()), None, plan.portion)
     options = _Options(plan, 0.05, 0.0, classifier, True, c)
-    return _find(run, pair, size, size, options)
+    return _find(run, pair, size, size, options)[0]
 
 
 def _final_size(plan: SniperPlan, run: _SniperRun, coin: bool) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import astuple, dataclass, replace
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,13 @@ CAUTION, RANKING = 2.6, 1.2
 _CANDIDATES = np.unique(np.concatenate([np.geomspace(1e-6, 0.2, 90), np.linspace(0.02, 0.98, 60)]))
 # Counts from which on the logarithm of a ratio is about normal.
 _MANY = 30
+
+
+@runtime_checkable
+class WordedScorer(Protocol):
+    """A scorer that can say which outputs have a score strictly between two numbers."""
+
+    def words(self, low: float, high: float) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -76,12 +84,71 @@ class ThresholdAttack:
         return above, int(np.count_nonzero(score < self.low)) if self.two_sided else 0
 
     def describe(self) -> str:
+        if isinstance(self.scorer, WordedScorer):
+            return self._in_words_of(self.scorer)
         sign = "the negated score" if self.flipped else "the score"
         tie = f", and with probability {self.q:.4g} where it equals that" if self.q else ""
         text = f"outputs where {sign} of the {self.scorer.describe()} exceeds {self.t:.6g}{tie}"
         if self.two_sided:
             text += f" (and, for the other input, those where it is below {self.low:.6g})"
         return text
+
+    def _in_words_of(self, scorer: WordedScorer) -> str:
+        sign = -1.0 if self.flipped else 1.0
+        text = scorer.words(*sorted((sign * self.t, sign * math.inf)))
+        if self.two_sided:
+            other = scorer.words(*sorted((sign * self.low, -sign * math.inf)))
+            text += f" (and, for the other input: {other})"
+        return text
+
+
+@dataclass(frozen=True)
+class OrderedScores:
+    """The scores of runs on one input, in increasing order.
+
+    `upto`, where a score stands for many runs: how many of them come before each score, and at the
+    end how many there are.
+    """
+
+    values: Floats
+    upto: NDArray[np.int64] | None = None
+
+    @staticmethod
+    def of(scores: Floats) -> OrderedScores:
+        """One score a run."""
+        return OrderedScores(np.sort(scores))
+
+    @staticmethod
+    def counted(scores: Floats, counts: NDArray[np.int64]) -> OrderedScores:
+        """Scores that came up so often."""
+        order = np.argsort(scores, kind="stable")
+        return OrderedScores(scores[order], np.concatenate([[0], np.cumsum(counts[order])]))
+
+    @property
+    def size(self) -> int:
+        return len(self.values) if self.upto is None else int(self.upto[-1])
+
+    def negated(self) -> OrderedScores:
+        upto = None if self.upto is None else self.size - self.upto[::-1]
+        return OrderedScores(-self.values[::-1], upto)
+
+    def above(self, levels: Floats) -> NDArray[np.int64]:
+        return self.size - self._before(np.searchsorted(self.values, levels, side="right"))
+
+    def below(self, levels: Floats) -> NDArray[np.int64]:
+        return self._before(np.searchsorted(self.values, levels, side="left"))
+
+    def levels(self) -> Floats:
+        """Scores that some shares of the runs exceed; all of them, where they are few."""
+        if self.upto is not None and len(self.values) <= len(_CANDIDATES):
+            return self.values
+        runs = np.minimum(((1.0 - _CANDIDATES) * self.size).astype(np.int64), self.size - 1)
+        if self.upto is None:
+            return self.values[runs]
+        return self.values[np.searchsorted(self.upto, runs, side="right") - 1]
+
+    def _before(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        return places if self.upto is None else self.upto[places]
 
 
 @dataclass(frozen=True)
@@ -154,11 +221,22 @@ class Counts:
         kind = ratio.split if paper else ratio.unconditional
         return kind(self.above1, self.n1, self.above2, self.n2, alpha, delta)
 
+    def promise(self, attack: ThresholdAttack, final: int, alpha: float, delta: float) -> float:
+        """The bound to expect after `final` runs on each input, by counts that chose nothing."""
+        if self.n1 == 0 or self.n2 == 0:
+            return -math.inf
+        if attack.two_sided:
+            right, wrong = np.array([self.right]), np.array([self.wrong])
+            runs = (self.n1 + self.n2) // 2
+            return float(_promise_of_both(right, wrong, runs, final, alpha, 0.0)[0])
+        k1, k2 = np.array([self.above1]), np.array([self.above2])
+        return float(_promise(k1, self.n1, k2, self.n2, final, alpha, delta, 0.0)[0])
+
 
 def best_threshold(
     scorer: Scorer,
-    first: Floats,
-    second: Floats,
+    first: OrderedScores,
+    second: OrderedScores,
     final: int,
     alpha: float,
     delta: float = 0.0,
@@ -174,20 +252,18 @@ def best_threshold(
     Attacks on both inputs at once need pure epsilon, and a `coin` that picks the input of each run.
     """
     best = ThresholdAttack(scorer, math.inf, 0.0, False)
-    first, second = np.sort(first), np.sort(second)
     for flipped in (False, True):
-        one, two = (-second[::-1], -first[::-1]) if flipped else (first, second)
+        one, two = (second.negated(), first.negated()) if flipped else (first, second)
         levels = np.union1d(
-            _levels(one),
+            one.levels(),
             # Just above the largest score of the second input.
-            np.append(_levels(two), two[-1]),
+            np.append(two.levels(), two.values[-1]),
         )
-        k1 = len(one) - np.searchsorted(one, levels, side="right")
-        k2 = len(two) - np.searchsorted(two, levels, side="right")
-        promise = _promise(k1, len(one), k2, len(two), final, alpha, delta, caution)
+        k1, k2 = one.above(levels), two.above(levels)
+        promise = _promise(k1, one.size, k2, two.size, final, alpha, delta, caution)
         place = int(np.argmax(promise))
         if promise[place] > best.expected:
-            c = float(k2[place] / len(two))
+            c = float(k2[place] / two.size)
             best = ThresholdAttack(
                 scorer, float(levels[place]), 0.0, flipped, float(promise[place]), c
             )
@@ -197,46 +273,55 @@ def best_threshold(
     return best
 
 
-def _levels(ordered: Floats) -> Floats:
-    places = np.minimum(((1.0 - _CANDIDATES) * len(ordered)).astype(np.intp), len(ordered) - 1)
-    return ordered[places]
-
-
 def _two_sided(
     start: ThresholdAttack,
     levels: Floats,
-    one: Floats,
-    two: Floats,
+    one: OrderedScores,
+    two: OrderedScores,
     final: int,
     alpha: float,
     caution: float,
 ) -> ThresholdAttack:
     """The best pair of thresholds, above and below; S is named after the larger of the ratios."""
-    above1, above2 = (len(v) - np.searchsorted(v, levels, side="right") for v in (one, two))
-    below1, below2 = (np.searchsorted(v, levels, side="left") for v in (one, two))
+    above1, above2 = one.above(levels), two.above(levels)
+    below1, below2 = one.below(levels), two.below(levels)
     # Axes: the threshold above, the threshold below.
     right, wrong = above1[:, None] + below2, above2[:, None] + below1
     apart = (levels[:, None] >= levels) & (np.minimum(right, wrong) >= _MANY)
     apart &= (np.minimum(above1, above2) > 0)[:, None] & (np.minimum(below1, below2) > 0)
-    right, wrong = np.maximum(right, 1), np.maximum(wrong, 1)
-    spread = np.sqrt(1.0 / right + 1.0 / wrong)
-    cost = caution - float(ndtri(alpha)) * math.sqrt(len(one) / final)
-    promise = np.where(apart, np.log(right / wrong) - cost * spread, -np.inf)
+    promise = np.where(
+        apart, _promise_of_both(right, wrong, one.size, final, alpha, caution), -np.inf
+    )
     i, j = np.unravel_index(int(np.argmax(promise)), promise.shape)
     if not promise[i, j] > -np.inf:
         return start
     found = replace(start, flipped=False, q=0.0, expected=float(promise[i, j]))
     if above1[i] * below1[j] >= above2[i] * below2[j]:
         return replace(
-            found, t=float(levels[i]), low=float(levels[j]), c=float(above2[i] / len(two))
+            found, t=float(levels[i]), low=float(levels[j]), c=float(above2[i] / two.size)
         )
     return replace(
         found,
         flipped=True,
         t=-float(levels[j]),
         low=-float(levels[i]),
-        c=float(below1[j] / len(one)),
+        c=float(below1[j] / one.size),
     )
+
+
+def _promise_of_both(
+    right: NDArray[np.int64],
+    wrong: NDArray[np.int64],
+    runs: int,
+    final: int,
+    alpha: float,
+    caution: float,
+) -> Floats:
+    """What runs that are right or wrong about their input promise, of `runs` on each."""
+    right, wrong = np.maximum(right, 1), np.maximum(wrong, 1)
+    cost = caution - float(ndtri(alpha)) * math.sqrt(runs / final)
+    promise: Floats = np.log(right / wrong) - cost * np.sqrt(1.0 / right + 1.0 / wrong)
+    return promise
 
 
 def _promise(

@@ -26,7 +26,7 @@ SLOW = ("NumericalSVT", "PrefixSum")
 def attack_on(name: str) -> ThresholdAttack:
     plan = SniperPlan(0, 20_000, 20_000, 10**6)
     run = _SniperRun(MechanismSampler(zoo.get(name)), 1, Meter(Budget()), None, plan.portion)
-    return _find(run, PAIR, 20_000, 20_000, _Options(plan, 0.05, 0.0, None, False, 0.01))
+    return _find(run, PAIR, 20_000, 20_000, _Options(plan, 0.05, 0.0, None, False, 0.01))[0]
 
 
 @pytest.mark.parametrize(

@@ -152,6 +152,18 @@ def fit(
     return _newton(design, ones, zeros, step, start)
 
 
+def fit_counts(
+    design: Design,
+    ones: Floats,
+    zeros: Floats,
+    *,
+    step: float,
+    start: AdditiveModel | None = None,
+) -> AdditiveModel:
+    """`fit`, where each row of the design stands for so many labels of each kind."""
+    return _newton(design, ones, zeros, step, start)
+
+
 def _tally(design: Design, labels: NDArray[np.bool_]) -> tuple[Design, Floats, Floats]:
     """Distinct rows with the number of labels of each kind, where the codes have few values."""
     sizes = np.diff(design.offsets)

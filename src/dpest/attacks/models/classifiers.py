@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from dpest.attacks.features import Coder, FeatureFamily, Parts, Splitter, as_numbers
 from dpest.attacks.models import additive
 from dpest.running.samples import Samples
+from dpest.running.skeleton import Skeleton
 
 Floats = NDArray[np.float64]
 
@@ -57,6 +59,36 @@ class AdditiveScorer:
         names = [f.name for f in self.coder.features]
         shown = ", ".join(names[:6]) + (", …" if len(names) > 6 else "")
         return f"additive model over {shown}" if names else "constant"
+
+
+@dataclass(frozen=True)
+class NumberScorer:
+    """The output itself, where it is one number and nothing else; other outputs are below all."""
+
+    skeleton: Skeleton
+
+    @staticmethod
+    def of(samples: Samples) -> NumberScorer | None:
+        """None where outputs are anything but one number."""
+        if len(samples.groups) != 1 or samples.groups[0].kinds != ["float"]:
+            return None
+        return NumberScorer(samples.groups[0].skeleton)
+
+    def scores(self, samples: Samples) -> Floats:
+        found = np.full(samples.size, -np.inf)
+        for group in samples.groups:
+            if group.skeleton == self.skeleton:
+                values = as_numbers(group.columns[0])
+                found[group.rows] = np.where(np.isnan(values), -np.inf, values)
+        return found
+
+    def describe(self) -> str:
+        return "number"
+
+    def words(self, low: float, high: float) -> str:
+        if low == -math.inf:
+            return f"the number is below {high:.6g}"
+        return f"the number exceeds {low:.6g}"
 
 
 class Trainer(Protocol):

@@ -175,17 +175,21 @@ class Compiled:
 
     def kernel(self, sink: str) -> Any:
         if sink not in self._kernels:
-            text = CoreKernel(self.program, sink).text()
-            self._kernels[sink] = self._linked(text, 7)
+            self._kernels[sink] = self.linked(CoreKernel(self.program, sink).text())
         return self._kernels[sink]
 
-    def _linked(self, text: str, pointers: int) -> Any:
-        library = jit.LinkedObjects([jit.fill_object(), jit.compiled(text)])
-        self._libraries.append(library)
-        if self.fills is None:
-            self.fills = Fills(library.address)
-        words = (ctypes.c_int64, *[ctypes.c_void_p] * pointers)
-        return ctypes.CFUNCTYPE(ctypes.c_int64, *words)(library.address("kernel"))
+    def linked(self, text: str) -> Any:
+        """The function of a text, compiled once for all inputs of the shape."""
+        key = jit.digest(text)
+        if key not in self._kernels:
+            library = jit.LinkedObjects([jit.fill_object(), jit.compiled(text)])
+            self._libraries.append(library)
+            if self.fills is None:
+                self.fills = Fills(library.address)
+            words = (ctypes.c_int64, *[ctypes.c_void_p] * 7)
+            function = ctypes.CFUNCTYPE(ctypes.c_int64, *words)(library.address("kernel"))
+            self._kernels[key] = function
+        return self._kernels[key]
 
     def launch(self, kernel: Any, size: int, seed: np.random.SeedSequence, *places: Any) -> None:
         """One block of runs; `places` are codes, columns, the stride of those, and counts."""

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import os
 import tempfile
+import threading
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +26,18 @@ LAUNCH_SECONDS = 0.2
 _FIRST_LAUNCH = 1 << 24
 _THREADS = 256
 _BLOCKS_A_PROCESSOR = 8
+
+
+class Counter(Protocol):
+    """Counts of the runs from `first` on, and how many were made before `stopped`."""
+
+    def counts(
+        self,
+        keys: NDArray[np.uint64],
+        first: int,
+        runs: int,
+        stopped: Callable[[], bool] = ...,
+    ) -> tuple[NDArray[np.int64], int]: ...
 
 
 class Trapped(Exception):
@@ -85,6 +99,45 @@ class GpuCounter:
                 raise Trapped("an integer left its 64 bits, or a number was not finite")
             found: NDArray[np.int64] = cupy.asnumpy(total)
         return found, done
+
+
+class SpreadCounter:
+    """One kernel on several cards: each makes a part of the runs, the counts are those of one."""
+
+    def __init__(self, counters: Sequence[Counter]) -> None:
+        self._counters = counters
+
+    def counts(
+        self,
+        keys: NDArray[np.uint64],
+        first: int,
+        runs: int,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> tuple[NDArray[np.int64], int]:
+        """`GpuCounter.counts`; an interruption reaches every card before it is raised again."""
+        cards, ended = len(self._counters), threading.Event()
+        ends = [first + runs * card // cards for card in range(cards + 1)]
+        with ThreadPoolExecutor(cards) as pool:
+            tasks = [
+                pool.submit(counter.counts, keys, begin, end - begin,
+                            lambda: ended.is_set() or stopped())
+                for counter, begin, end in zip(self._counters, ends, ends[1:], strict=False)
+            ]  # fmt: skip
+            try:
+                found = [task.result() for task in tasks]
+            finally:
+                ended.set()
+        return np.sum([counts for counts, _ in found], axis=0), sum(done for _, done in found)
+
+
+def cards_of(device: str) -> list[int]:
+    """The cards that a device names: "cuda:1" is one, "cuda" all that are visible."""
+    _, _, number = device.partition(":")
+    if number.isdigit():
+        return [int(number)]
+    import cupy
+
+    return list(range(max(1, cupy.cuda.runtime.getDeviceCount())))
 
 
 def _loaded(cupy: Any, ptx: str) -> Any:

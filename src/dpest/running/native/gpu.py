@@ -6,7 +6,7 @@ import numpy as np
 
 from dpest.running.native import jit
 from dpest.running.native.compiled import Compiled
-from dpest.running.native.device import GpuCounter, Trapped
+from dpest.running.native.device import GpuCounter, SpreadCounter, Trapped, cards_of
 from dpest.running.native.ptx import ptx
 from dpest.running.native.scoring import CompiledScores, ScoreCounts
 from dpest.running.native.signals import NotCompiled
@@ -17,17 +17,11 @@ _COMPARED = 1 << 22
 _DEVIATIONS = 6.0
 
 
-def device_number(device: str) -> int:
-    """The card that "cuda" or "cuda:1" names."""
-    _, _, number = device.partition(":")
-    return int(number) if number.isdigit() else 0
-
-
 class GpuScored:
-    """`Scored` on a card; compared with a core before it is used.
+    """`Scored` on a card, or on several; compared with a core before it is used.
 
-    Draw k of run r is a function of the seed, r and k: the counts don't depend on launches. They
-    are other runs than a core's, equal in distribution.
+    Draw k of run r is a function of the seed, r and k: the counts depend neither on launches nor on
+    how many cards there are. They are other runs than a core's, equal in distribution.
     """
 
     def __init__(self, scored: CompiledScores, device: str = "cuda") -> None:
@@ -36,8 +30,10 @@ class GpuScored:
         compiled: Compiled = scored.compiled
         text = ptx(compiled.program, rule=scored.rule)
         try:
-            number = device_number(device)
-            self._counter = GpuCounter(text, 3, compiled.data, scored.rule.table(), number)
+            table = scored.rule.table()
+            self._counter = SpreadCounter(
+                [GpuCounter(text, 3, compiled.data, table, card) for card in cards_of(device)]
+            )
         except ImportError:
             raise NotCompiled("CuPy is not installed (pip install 'dpest[cuda]')") from None
         self._check(scored)

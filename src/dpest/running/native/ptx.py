@@ -190,7 +190,7 @@ class GpuKernel(KernelText):
 
     def sink(self, ending: Ending, leaves: Sequence[Any]) -> None:
         if self.rule is not None:
-            count_score(self, self.rule, score_sum(self, self.rule, ending, leaves))
+            count_score(self, score_sum(self, self.rule, ending, leaves))
             return
         code = self.code(ending, leaves)
         if self.copies:

@@ -50,7 +50,8 @@ class ScoreRule:
     """Scores of outputs, and the two thresholds that runs are counted by.
 
     `sources[rank, code]` is the column of the output where the number of a rank stands, -1 where
-    there is none; from the number of columns on, it is one of `constants`.
+    there is none; from the number of columns on, it is one of `constants`. `line`: 1 or -1 times
+    the first number is added to the score, which every output must have.
     """
 
     by_code: NDArray[np.float64]
@@ -59,6 +60,7 @@ class ScoreRule:
     below: float
     sources: NDArray[np.int64]
     constants: tuple[float, ...] = ()
+    line: int = 0
 
     def table(self) -> NDArray[np.float64]:
         """All numbers of the rule, in the order that `places` says."""
@@ -66,7 +68,14 @@ class ScoreRule:
         for cells in self.cells:
             rows = np.zeros(0) if cells.rows is None else cells.rows.astype(np.float64)
             parts += [rows, cells.weights.ravel()]
-        return np.concatenate([*parts, [0.0]])
+        return np.concatenate([*parts, [self.above, self.below]])
+
+    @property
+    def levels_at(self) -> int:
+        """Where in the table the two thresholds stand: other ones need no other kernel."""
+        sizes = (0 if cells.rows is None else len(cells.rows) for cells in self.cells)
+        weights = sum(cells.weights.size for cells in self.cells)
+        return len(self.by_code) + self.sources.size + sum(sizes) + weights
 
     def places(self) -> list[tuple[int, int]]:
         """Where in the table the rows and the weights of each of the cells begin."""
@@ -93,6 +102,10 @@ def score_sum(text: KernelText, rule: ScoreRule, ending: Ending, leaves: Sequenc
     code = text.code(ending, leaves)
     score = _entry(text, code, 0)
     numbers = _NumbersOfOutput(text, rule, ending, leaves, code)
+    if rule.line:
+        value, _ = numbers.of(0)
+        assert value is not None
+        score = text.emit(f"{'fadd' if rule.line > 0 else 'fsub'} double {score}, {value}")
     for cells, (rows_at, weights_at) in zip(rule.cells, rule.places(), strict=True):
         value, missing = numbers.of(cells.rank)
         if cells.difference and value is not None:
@@ -221,14 +234,14 @@ def _weight(text: KernelText, cells: LineCells, number: str, row: Operand, at: i
     return _entry(text, cell, at)
 
 
-def count_score(text: KernelText, rule: ScoreRule, score: str) -> None:
+def count_score(text: KernelText, score: str) -> None:
     """Adds the run to the three counters."""
     for name, test, level in (
-        ("above", "ogt", rule.above),
-        ("equal", "oeq", rule.above),
-        ("below", "olt", rule.below),
+        ("above", "ogt", "%level_above"),
+        ("equal", "oeq", "%level_above"),
+        ("below", "olt", "%level_below"),
     ):
-        hit = text.emit(f"fcmp {test} double {score}, 0x{_bits(level):016X}")
+        hit = text.emit(f"fcmp {test} double {score}, {level}")
         one = text.emit("zext i1 {0} to i64", hit)
         old = text.emit(f"load i64, ptr %{name}")
         text.do(f"store i64 {{0}}, ptr %{name}", text.emit("add i64 {0}, {1}", old, one))
@@ -248,6 +261,11 @@ def score_allocations(program: Program, rule: ScoreRule) -> list[str]:
         ]
     for name in COUNTERS:
         lines += [f"  %{name} = alloca i64", f"  store i64 0, ptr %{name}"]
+    for place, name in enumerate(("above", "below"), rule.levels_at):
+        lines += [
+            f"  %place_of_{name} = getelementptr double, ptr %table, i64 {place}",
+            f"  %level_{name} = load double, ptr %place_of_{name}",
+        ]
     return lines
 
 
@@ -259,7 +277,7 @@ class ScoreKernel(CoreKernel):
         self.rule = rule
 
     def sink(self, ending: Ending, leaves: Sequence[Any]) -> None:
-        count_score(self, self.rule, score_sum(self, self.rule, ending, leaves))
+        count_score(self, score_sum(self, self.rule, ending, leaves))
 
     def allocations(self) -> list[str]:
         return [*super().allocations(), *score_allocations(self.program, self.rule)]
@@ -285,7 +303,7 @@ class CompiledScores:
         self.compiled = compiled
         self.rule = rule
         self._table = rule.table()
-        self._kernel = compiled._linked(ScoreKernel(compiled.program, rule).text(), 7)
+        self._kernel = compiled.linked(ScoreKernel(compiled.program, rule).text())
 
     def on(self, compiled: Compiled) -> CompiledScores:
         """The same scores on another input of the shape."""
