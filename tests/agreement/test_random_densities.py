@@ -8,6 +8,7 @@ standard errors off.
 
 from __future__ import annotations
 
+import linecache
 import math
 import random
 
@@ -15,7 +16,6 @@ import numpy as np
 import pytest
 
 import dpest
-from dpest.errors import DpestError
 
 DRAWS = 120
 LONG = (1, 15, 17)  # programs whose released numbers hang together by several hidden noises
@@ -79,14 +79,13 @@ def test_the_densities_are_those_of_the_function(number):
     source = random.Random(f"densities {number}")
     text = program(source)
     scope = {"np": np}
-    exec(compile(text, f"<program {number}>", "exec"), scope)
+    name = f"<program {number}>"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    exec(compile(text, name, "exec"), scope)
     mechanism = scope["mechanism"]
     pair = source.choice(PAIRS)
-    try:
-        loss = dpest.exact(mechanism, *pair)
-        known = [dpest.distribution(mechanism, x) for x in pair]
-    except DpestError:
-        pytest.skip("refused")
+    loss = dpest.exact(mechanism, *pair)
+    known = [dpest.distribution(mechanism, x) for x in pair]
     rng = np.random.default_rng(number)
     ratios = ([], [])
     for turn in range(DRAWS):

@@ -14,11 +14,11 @@ from dpest.proofs import prove
 from dpest.proofs.conformance import check_model
 from dpest.proofs.question import ProofGoal, asked
 from dpest.reading.lengths.fixed import read_model
+from dpest.reading.loops import inputs
 from dpest.reading.loops.merging import build
 from dpest.reading.loops.vector_functions import LISTS
 from dpest.reading.machine.signals import Refused
 from dpest.reading.merged_states import MergedModel
-from dpest.reading.tracing import inputs
 from proofs import proof_mechanisms as m
 
 NAMES = ["SVT1", "ReportNoisyMax1", "NoisyHist1", "NumericalSVT", "SmartSum", "AdaptiveSVT", "AT5"]

@@ -7,15 +7,13 @@ from fractions import Fraction
 
 import pytest
 
-from dpest.geometry.linear import Form, Symbol
-from dpest.reading.loops.merging import build
+from dpest.ask.declaration import as_mechanism
+from dpest.geometry.linear import Symbol
+from dpest.reading.lengths.fixed import read_model
+from dpest.reading.machine.signals import Refused
 from dpest.reading.merged_states import disjoint
-from dpest.reading.tracing.symbolic import TracedReal
-from dpest.reading.world import PrivateBranchError, World
-
-
-def input_symbols(length: int) -> list[TracedReal]:
-    return [TracedReal(Form.of(Symbol("input", f"q{j}"))) for j in range(length)]
+from dpest.reading.trace import trace
+from dpest.reading.world import World
 
 
 def running_maximum(x, rng):
@@ -44,7 +42,8 @@ def private(x, rng):
 
 
 def model(function, length):
-    return build(function, {"x": input_symbols(length)}, lambda: World(private=True))
+    data = [Symbol("input", f"q{j}") for j in range(length)]
+    return read_model(as_mechanism(function), {}, data, lambda: World(private=True))
 
 
 def test_a_running_maximum_has_one_region_for_each_winner():
@@ -56,8 +55,8 @@ def test_a_running_maximum_has_one_region_for_each_winner():
 
 def test_a_running_maximum_of_twenty_is_fast():
     started = time.process_time()
-    found = build(running_maximum, {"x": [0.0] * 20})
-    assert len(found.leaves) == 20
+    found = trace(running_maximum, [0.0] * 20)
+    assert len(found.paths) == 20
     assert time.process_time() - started < 5
 
 
@@ -83,5 +82,6 @@ def test_states_that_do_not_make_a_polyhedron_fall_back_to_paths():
 
 
 def test_a_branch_on_private_data_alone_is_refused():
-    with pytest.raises(PrivateBranchError, match=r"test_merging\.py:\d+: a branch on private data"):
+    with pytest.raises(Refused, match="a branch on private data") as caught:
         model(private, 1)
+    assert "test_merging.py:" in str(caught.value.where)

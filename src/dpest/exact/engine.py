@@ -15,7 +15,7 @@ from dpest.exact.losses.pairs import compare
 from dpest.exact.outputs.products import agree, independent_results
 from dpest.exact.outputs.templates import Template, independent_parts, shape_key
 from dpest.exact.transforms import loss_of_linear_part
-from dpest.reading.conforming import check_generator
+from dpest.reading.fixed import check_generator
 from dpest.reading.paths import Trace
 from dpest.running.samples import Samples
 

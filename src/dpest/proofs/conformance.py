@@ -25,9 +25,9 @@ from dpest.reading.domains.roots import Root
 from dpest.reading.domains.unit import Unit
 from dpest.reading.fixed import FixedRun
 from dpest.reading.loop_graph import END, Graph, LoopEdge
+from dpest.reading.loops.conforming import PlannedRun
 from dpest.reading.merged_states import MergedEdge, MergedModel
 from dpest.reading.rewrites.readings import SCALED, Plan, scale_of, value_of
-from dpest.reading.tracing.conforming import PlannedRun
 from dpest.reading.tracing.generator import SymbolicGenerator
 from dpest.reading.world import ELEMENT, Coin, World
 from dpest.running.landmarks import places

@@ -39,11 +39,11 @@ from dpest.proofs.question import (
     with_claim,
 )
 from dpest.reading.lengths.fixed import read_model
+from dpest.reading.loops import inputs
 from dpest.reading.loops.merging import build
 from dpest.reading.loops.vector_functions import LISTS
 from dpest.reading.machine.signals import Refused
 from dpest.reading.merged_states import MergedModel
-from dpest.reading.tracing import inputs
 from dpest.running.landmarks import landmarks
 
 _MOST_REGIONS = 150

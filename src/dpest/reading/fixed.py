@@ -1,4 +1,4 @@
-"""Runs of the untouched function with given values for its noise."""
+"""Runs of the untouched function with given values for its noise, or with another generator."""
 
 from __future__ import annotations
 
@@ -6,8 +6,16 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from dpest.ask.declaration import Mechanism
+from dpest.errors import ReplayError
 from dpest.noise.family import Noise
 from dpest.reading.answering import AnsweringGenerator
+from dpest.reading.calls import caller, fresh, place_of
+from dpest.reading.replay import leaf_agrees
+from dpest.reading.scripted import ScriptStage, StandIns
+from dpest.running.skeleton import flatten
 
 
 class FixedRun:
@@ -60,3 +68,36 @@ def centre(noise: Noise) -> Any:
 
 def _likeliest(_: int, noise: Noise, outcomes: Sequence[tuple[Any, Any]]) -> Any:
     return max(outcomes, key=lambda pair: float(pair[1]))[0]
+
+
+class _Another(np.random.Generator):
+    """Draws the same numbers as NumPy's own, and is of another type."""
+
+
+def check_generator(target: Mechanism, x: Any) -> None:
+    """The function must not tell NumPy's own generator from one that stands in for it."""
+    elsewhere = StandIns(ScriptStage(), target.function)  # it may draw from others, too
+
+    def output(kind: type[np.random.Generator], seed: int) -> Any:
+        with elsewhere.drawing(np.random.Generator(np.random.PCG64(seed + 2))):
+            try:
+                return flatten(caller(target)(fresh(x), kind(np.random.PCG64(seed))))
+            except Exception as error:
+                return type(error)
+
+    for seed in range(2):
+        first, second = output(np.random.Generator, seed), output(_Another, seed)
+        alike = type(first) is type(second) and (
+            first is second
+            if isinstance(first, type)
+            else first[0] == second[0]
+            and all(leaf_agrees(a, b) for a, b in zip(first[1], second[1], strict=True))
+        )
+        if not alike:
+            raise ReplayError(
+                "the function behaves differently with NumPy's own generator than with another "
+                "that draws the same numbers",
+                "it must draw from `rng` whatever its type, and depend on nothing but its input, "
+                "its parameters and `rng`",
+                place_of(target.function),
+            )

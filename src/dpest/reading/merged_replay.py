@@ -36,10 +36,12 @@ class MergedReplay(Replay):
         x: Any,
         assumed: Sequence[Condition],
         *,
-        is_folded: bool,
+        is_folded: bool | None = None,
     ) -> None:
         super().__init__(machine, model, target, x, assumed)
         self.graph = graph
+        if is_folded is None:
+            is_folded = any(s.kind == "indicator" for s in model.definitions)
         self.is_folded = is_folded  # its paths are not the ways of the graph
 
     def chosen(self) -> list[Edge]:

@@ -32,8 +32,7 @@ from dpest.reading.machine.signals import Refused
 from dpest.reading.machine.state import State
 from dpest.reading.machine.values import RandomSource
 from dpest.reading.made_noise import with_made_noise
-from dpest.reading.merged_paths import draws_differ, merged_model
-from dpest.reading.merged_regions import regions_of_releases
+from dpest.reading.merged_paths import draws_differ, merged_model, regions_of_releases
 from dpest.reading.merged_replay import MergedReplay
 from dpest.reading.model import Model
 from dpest.reading.paths import Choice, Formula, Path, Trace

@@ -16,9 +16,10 @@ from dpest.geometry.linear import Condition, Symbol, distinct
 from dpest.noise.family import Noise
 from dpest.reading import guard
 from dpest.reading.calls import caller, data_size, fresh, place_of, symbolic_in, symbols_for
-from dpest.reading.conforming import check_generator
-from dpest.reading.fixed import at_centre
+from dpest.reading.fixed import at_centre, check_generator
 from dpest.reading.instances import expand_indicators, instantiate
+from dpest.reading.loops import inputs
+from dpest.reading.loops.conforming import check_path
 from dpest.reading.machine.exploring.explorer import Limits
 from dpest.reading.machine.signals import OutOfLimits, Refused
 from dpest.reading.paths import Formula, Path, Trace
@@ -29,8 +30,6 @@ from dpest.reading.rewrites.laws.joining import with_joined_noises
 from dpest.reading.rewrites.readings import Plan, RereadError, words
 from dpest.reading.rewrites.returning import EndlessError
 from dpest.reading.scripted import ScriptStage, StandIns
-from dpest.reading.tracing import inputs
-from dpest.reading.tracing.conforming import check_path
 from dpest.reading.tracing.forking import Explored, Names, TraceExploration, TraceLimits, explore
 from dpest.reading.tracing.merged import merged_trace
 from dpest.reading.tracing.needless_forks import joined_paths

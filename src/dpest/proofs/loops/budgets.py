@@ -42,9 +42,9 @@ from dpest.reading.contributions.forms import Unread
 from dpest.reading.contributions.reading import Data, RecordField, bounds
 from dpest.reading.lengths.reading import read_graph
 from dpest.reading.loop_graph import Graph
+from dpest.reading.loops import inputs
 from dpest.reading.loops.loops import graph
 from dpest.reading.machine.signals import Refused
-from dpest.reading.tracing import inputs
 from dpest.reading.world import ELEMENT
 from dpest.running.landmarks import landmarks
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from dpest.ask.declaration import Mechanism, parameters_of
-from dpest.reading.calls import fresh
 from dpest.reading.paths import Path, Trace
 from dpest.running.watchdog import Deadline, TimeUp, watched
 
 
 def merged_trace(target: Mechanism, x: Any, seconds: float) -> Trace | None:
     """The trace with one path for each release, or None where states can't be merged exactly."""
+    from dpest.reading.loops import inputs
     from dpest.reading.loops.merging import build
 
     parameters = list(parameters_of(target.function))
     if not parameters or "rng" not in parameters or parameters[0] == "rng":
         return None
-    variables = {**target.all_params, parameters[0]: fresh(x, lenient=False)}
+    variables = {**target.all_params, parameters[0]: inputs.fresh(x, lenient=False)}
     if set(variables) != set(parameters) - {"rng"}:
         return None
     try:

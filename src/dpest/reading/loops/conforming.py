@@ -15,12 +15,12 @@ from dpest.geometry.regions import Point, Region, digest
 from dpest.noise.family import Noise
 from dpest.reading.calls import place_of
 from dpest.reading.fixed import FixedRun
+from dpest.reading.loops.inputs import as_value, caller, concrete, fresh
 from dpest.reading.refusals import SAMPLING
 from dpest.reading.replay import leaf_agrees
 from dpest.reading.rewrites.readings import FarNoiseError, Plan
 from dpest.reading.tracing.forking import Explored, Names
 from dpest.reading.tracing.generator import SymbolicGenerator
-from dpest.reading.tracing.inputs import as_value, caller, concrete, fresh
 from dpest.reading.tracing.patches import Overlay, patched
 from dpest.reading.tracing.symbolic import TracedReal, TracedTruth
 from dpest.running.places import innermost, shown
