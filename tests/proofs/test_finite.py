@@ -131,3 +131,45 @@ def test_a_function_that_raises_on_some_input_is_not_enumerated_and_not_a_failur
     bits = dpest.integers(3, 0, 1)
     verdict = dpest.audit(raising, epsilon=1, adjacency="replace_one", domain=bits, seed=0)
     assert verdict.status == "violated"
+
+
+def by_choice(x, rng, *, eps=1.0):
+    stay = math.exp(eps) / (math.exp(eps) + 2)
+    chances = [(1 - stay) / 2] * 3
+    chances[x] = stay
+    return rng.choice(["a", "b", "c"], p=chances)
+
+
+def by_binomial(x, rng, *, eps=1.0):
+    flips = rng.binomial(1, 1 / (1 + math.exp(eps)))
+    return (x + flips) % 2
+
+
+def by_bernoulli(x, rng, *, eps=1.0):
+    return 1 - x if dpest.noise.bernoulli(rng, 1 / (1 + math.exp(eps / 2))) else x
+
+
+@pytest.mark.parametrize(
+    ("function", "values", "bound"),
+    [(by_choice, [0, 1, 2], 1), (by_binomial, [0, 1], 1), (by_bernoulli, [0, 1], Fraction(1, 2))],
+)
+def test_chances_that_are_made_of_eps(function, values, bound):
+    proof = prove(function, adjacency="any_pair", domain=dpest.finite(values))
+    assert (proof.status, proof.epsilon, proof.unit) == ("exact", bound, "eps")
+
+
+def looks_at_eps(x, rng, *, eps=1.0):
+    chance = 1 / (1 + math.exp(eps))
+    if eps > 2:
+        chance = 0.01
+    return x if rng.random() > chance else 1 - x
+
+
+def of_another_type(x, rng):
+    answer = x if rng.random() < 0.75 else 1 - x
+    return bool(answer) if x else answer
+
+
+def test_what_differs_between_eps_or_in_types_is_not_enumerated():
+    assert prove(looks_at_eps, **PAIRS).unit is None
+    assert prove(of_another_type, **PAIRS).exponential is None

@@ -434,3 +434,15 @@ def _looks_by_another_name(x, rng, *, eps=1.0):
 def test_a_list_that_its_own_loop_looks_at_is_no_vector(function):
     proof = prove(function, adjacency=dpest.l1(1), length=dpest.ANY, fallback_length=0)
     assert proof.bound is None
+
+
+def gets_longer(x, rng, *, eps=1.0):
+    out = [0.0] * len(x)
+    for v in x:
+        out.append(v + rng.laplace(scale=1 / eps))
+    return out
+
+
+def test_a_list_with_a_place_for_each_element_that_gets_longer_is_refused():
+    with pytest.raises(Refused):
+        graph(gets_longer)
