@@ -36,8 +36,6 @@ CYCLES = {
     "dpest.notions.claims": 3,
     "dpest.notions.closed_forms": 3,
     "dpest.proofs.explaining": 3,
-    "dpest.reading.domains.roots": 14,
-    "dpest.reading.loops.loops": 2,
     "dpest.running.batch.block": 2,
 }
 MOST_LATE = 170

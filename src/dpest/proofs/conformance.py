@@ -20,8 +20,7 @@ from dpest.errors import RefusedError, ReplayError, UntraceableError
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.noise.family import Noise
 from dpest.reading.answering import AnsweringGenerator
-from dpest.reading.domains.roots import Root
-from dpest.reading.domains.unit import Unit
+from dpest.reading.domains.unit import Root, Unit
 from dpest.reading.fixed import FixedRun
 from dpest.reading.loop_graph import END, Graph, LoopEdge
 from dpest.reading.merged_states import MergedEdge, MergedModel

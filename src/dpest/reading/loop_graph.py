@@ -40,7 +40,7 @@ class LoopEdge:
     sized: Mapping[int, int] = field(default_factory=dict)
     """Which released numbers the function multiplies by which power of the public length."""
     looked: str = ""
-    """At which random place the piece looked at the data (see `lengths.places.RandomPlace`), if at one."""
+    """At which random place it looked at the data, if at one (see `lengths.places`)."""
     removed: bool = False
     """Whether that place was taken out of the list that it was drawn from."""
     told: tuple[Any, ...] = ()

@@ -11,8 +11,7 @@ from dpest.errors import RefusedError
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.noise.family import Noise
 from dpest.proofs.alignments.alignment import AlignedNoise, Change, Kind, Problem
-from dpest.reading.domains.roots import Complement
-from dpest.reading.domains.unit import Unit
+from dpest.reading.domains.unit import Complement, Unit
 from dpest.reading.merged_states import MergedModel, MergedNode
 from dpest.running.skeleton import unflatten
 

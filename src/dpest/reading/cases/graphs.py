@@ -32,7 +32,7 @@ from dpest.reading.contributions.ledger import OrderStatistic
 from dpest.reading.contributions.reading import Data, PublicWay, read
 from dpest.reading.contributions.values import Map, ProgramObject, RecordTruth, Seq, SmallArray
 from dpest.reading.decision_path import Block
-from dpest.reading.domains.roots import Complement
+from dpest.reading.domains.unit import Complement
 from dpest.reading.loop_graph import END, Graph, LoopEdge, LoopNode
 from dpest.reading.world import World
 

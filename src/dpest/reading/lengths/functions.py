@@ -27,8 +27,7 @@ from dpest.noise import (
 from dpest.noise.family import Noise
 from dpest.noise.parameters import is_number
 from dpest.reading.domains.numbers import Real, Truth
-from dpest.reading.domains.roots import sqrt
-from dpest.reading.domains.unit import Unit
+from dpest.reading.domains.unit import Unit, sqrt
 from dpest.reading.lengths.places import Chosen, Drawn, Label, OneDraw, OneHot, RandomPlace
 from dpest.reading.lengths.values import (
     Argmax,

@@ -22,8 +22,7 @@ from dpest.noise.parameters import exact, is_number
 from dpest.reading.code.instructions import Instruction
 from dpest.reading.code.operators import COMPARISONS, OPERATORS
 from dpest.reading.domains.numbers import Kinds, Real, Truth
-from dpest.reading.domains.roots import Complement, Root, UnitExponential
-from dpest.reading.domains.unit import Unit
+from dpest.reading.domains.unit import Complement, Root, Unit, UnitExponential
 from dpest.reading.domains.weights import (
     NamedValues,
     Normaliser,

@@ -13,8 +13,7 @@ import numpy as np
 
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.reading.domains.numbers import Real, Truth
-from dpest.reading.domains.roots import Complement, Root, UnitExponential
-from dpest.reading.domains.unit import Unit
+from dpest.reading.domains.unit import Complement, Root, Unit, UnitExponential
 from dpest.reading.machine.heap import HeapObject, ListObject
 from dpest.reading.machine.signals import Refused
 from dpest.reading.machine.values import Lazy

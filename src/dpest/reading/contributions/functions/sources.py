@@ -19,7 +19,7 @@ from dpest.reading.contributions.functions.selections import choose, choose_weig
 from dpest.reading.contributions.functions.units import has_unit, is_positive
 from dpest.reading.contributions.table import FUNCTIONS, entry, noise_like, uniform_draw
 from dpest.reading.contributions.values import Rows, Seq, UnseededGenerator
-from dpest.reading.domains.roots import Complement
+from dpest.reading.domains.unit import Complement
 
 if TYPE_CHECKING:
     from dpest.reading.contributions.machine import ContributionMachine

@@ -12,8 +12,7 @@ from typing import Any
 
 from dpest.errors import DpestError
 from dpest.reading.contributions.forms import SymbolicForm, Unread
-from dpest.reading.domains.roots import Complement, Root, UnitExponential, sqrt
-from dpest.reading.domains.unit import Unit
+from dpest.reading.domains.unit import Complement, Root, Unit, UnitExponential, sqrt
 
 PRIVATE_SCALE = (
     "a parameter of the noise depends on private data. Use a public scale: from the bounds of the "
