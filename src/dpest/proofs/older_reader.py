@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from dpest.ask.domains import ANY, Finite
 from dpest.proofs.question import ProofGoal
 from dpest.reading import guard
+from dpest.running.places import code_of
+
+_PROOFS = str(Path(__file__).parent)
 
 
 def check(question: ProofGoal) -> None:
     """Raises UntraceableError where its stand-ins for numbers could be told from numbers."""
+    code = code_of(question.mechanism.function)
+    if code is not None and code.co_filename.startswith(_PROOFS):
+        return  # a model that a proof has made
     guard.check(question.mechanism, form=_form(question), symbols=_symbols(question))
 
 
