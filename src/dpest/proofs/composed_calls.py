@@ -24,7 +24,7 @@ from dpest.noise.family import Noise
 from dpest.reading.domains.numbers import Guarded, Kinds, Real
 from dpest.reading.machine.adopting import NotConcrete, to_python
 from dpest.reading.machine.executor import Machine
-from dpest.reading.machine.exploring.explorer import Limits, count_fork
+from dpest.reading.machine.exploring.explorer import Limits, Walk
 from dpest.reading.machine.heap import HeapObject
 from dpest.reading.machine.signals import Fork, Refused
 from dpest.reading.machine.state import State
@@ -80,16 +80,9 @@ def _explored(machine: _ComposingMachine, first: State) -> list[list[Call]]:
     machine.log_ref = first.heap.new(CallLog())
     machine.deadline = time.monotonic() + _LIMITS.seconds
     found: list[list[Call]] = []
-    pending = [first]
-    while pending:
-        state = pending.pop()
-        after = None if state.outcome is not None else machine.advance(state)
-        if after is not None:
-            for one in after:
-                count_fork(machine, one, _LIMITS)
-            pending += after
-            continue
-        if len(found) + len(pending) >= _MOST_PATHS:
+    walk = Walk(machine, first, _LIMITS)
+    for state in walk:
+        if len(found) + len(walk) >= _MOST_PATHS:
             raise RefusedError("the program has too many branches on what was released")
         assert state.outcome is not None
         if state.outcome.raised:

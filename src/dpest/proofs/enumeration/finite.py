@@ -43,7 +43,7 @@ def distribution(
     asked = target if unit is None else target.with_params({unit: EPS})
     found: dict[str, Ratio] = {}
     ways: list[Edge] = []
-    for way in Ways(machine, asked, x, Limits(seconds=_SECONDS)):
+    for way in Ways(machine, asked, x, Limits(seconds=_SECONDS)).ends():
         chance = exact_chance(machine, way.edge.conditions, way.edge.picks)
         if len(ways) == _MOST_PATHS:
             raise PathLimitError(

@@ -37,7 +37,7 @@ def distribution(
         lambda state: likelihood(machine, state.conditions, state.picks),
         _FAINT,
     )
-    for way in ways:
+    for way in ways.ends():
         chance = likelihood(machine, way.edge.conditions, way.edge.picks)
         text = outputs.text(way)
         found[text] = found.get(text, 0.0) + chance

@@ -5,14 +5,14 @@ from __future__ import annotations
 import heapq
 import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from dpest.ask.declaration import Mechanism
 from dpest.errors import RefusedError
 from dpest.geometry.linear import Form
 from dpest.proofs.enumeration.machine import EnumeratingMachine
-from dpest.reading.machine.exploring.explorer import Limits, count_fork
+from dpest.reading.machine.exploring.explorer import Limits, Walk
 from dpest.reading.machine.exploring.releasing import released
 from dpest.reading.machine.signals import Dead, Fork, Refused
 from dpest.reading.machine.state import State
@@ -35,11 +35,13 @@ class Ended(NamedTuple):
         return shown(unflatten(self.release.skeleton, self.release.leaves))
 
 
-class Ways:
+class Ways(Walk):
     """The ways of one function at one input: the likeliest first, where a likelihood is given.
 
     `dropped` says whether ways were left that are less likely than `faint`.
     """
+
+    machine: EnumeratingMachine
 
     def __init__(
         self,
@@ -51,58 +53,48 @@ class Ways:
         faint: float = 0.0,
     ) -> None:
         load()
-        self.machine = machine
-        self.limits = limits
         self.likelihood = likelihood
         self.faint = faint
         self.dropped = False
         self._count = itertools.count()
-        self._pending: list[tuple[float, int, State, bool]] = []
-        self._put(first_state(machine, target, x), False)
+        self._waiting: list[tuple[float, int, State, bool]] = []
+        machine.deadline = time.monotonic() + limits.seconds
+        super().__init__(machine, first_state(machine, target, x), limits)
 
-    def _put(self, state: State, ended: bool) -> None:
-        likelihood = self.likelihood(state)
-        if likelihood < self.faint:
-            self.dropped = True
-        else:
-            heapq.heappush(self._pending, (-likelihood, -next(self._count), state, ended))
+    def put(self, states: Sequence[State], *, stopped: bool = False) -> None:
+        for state in states:
+            likelihood = self.likelihood(state)
+            if likelihood < self.faint:
+                self.dropped = True
+            else:
+                place = (-likelihood, -next(self._count))
+                heapq.heappush(self._waiting, (*place, state, stopped))
+
+    def take(self) -> tuple[State, bool] | None:
+        if not self._waiting:
+            return None
+        _, _, state, stopped = heapq.heappop(self._waiting)
+        return state, stopped
 
     @property
     def left(self) -> bool:
         """Whether there are ways that were not followed."""
-        return self.dropped or bool(self._pending)
+        return self.dropped or bool(self._waiting)
 
-    def __iter__(self) -> Iterator[Ended]:
-        machine = self.machine
-        machine.deadline = time.monotonic() + self.limits.seconds
-        while self._pending:
-            _, _, state, ended = heapq.heappop(self._pending)
-            if not ended and state.outcome is None:
-                after = machine.advance(state)
-                if after is not None:
-                    for one in after:
-                        count_fork(machine, one, self.limits)
-                        self._put(one, False)
-                    continue
-            yield from self._end(state)
-
-    def _end(self, state: State) -> Iterator[Ended]:
-        """The release of a state; truths in it that are open are decided, by forks."""
-        machine = self.machine
-        state.pending = ()  # what was decided before is among the conditions
-        machine.state, machine.taken = state, 0
-        machine.changes_before = state.heap.changes
-        try:
-            release = self._release(state)
-        except Fork as fork:
-            for one in machine.forked(state, fork):
-                self._put(one, True)
-        except Dead:
-            return
-        else:
-            conditions = tuple(dict.fromkeys(state.conditions))
-            edge = Edge(0, END, conditions, state.draws, state.picks, release=release)
-            yield Ended(edge, release)
+    def ends(self) -> Iterator[Ended]:
+        """The release of each; truths in it that are open are decided, by forks."""
+        for state in self:
+            self.asked(state)
+            try:
+                release = self._release(state)
+            except Fork as fork:
+                self.decided(state, fork)
+            except Dead:
+                continue
+            else:
+                conditions = tuple(dict.fromkeys(state.conditions))
+                edge = Edge(0, END, conditions, state.draws, state.picks, release=release)
+                yield Ended(edge, release)
 
     def _release(self, state: State) -> Release:
         release = released(self.machine, state)

@@ -23,6 +23,7 @@ from dpest.reading.lengths.made_noise import (
 )
 from dpest.reading.lengths.starting import first_state
 from dpest.reading.lengths.values import Plan, Restart
+from dpest.reading.machine.exploring.explorer import Limits, Walk
 from dpest.reading.machine.exploring.releasing import released
 from dpest.reading.machine.signals import Dead, Fork, Refused
 from dpest.reading.machine.state import State
@@ -35,7 +36,7 @@ from dpest.running.skeleton import Leaf, Skeleton
 
 _INSTRUCTIONS = 200_000
 _MOST_WAYS = 128
-_MOST_FORKS = 64
+_LIMITS = Limits(forks=64)
 
 
 class ManyWays(Refused):
@@ -138,35 +139,17 @@ class _FixedLengthReading:
     def _explore(self) -> None:
         """All ways to the end, in order."""
         machine = self.machine
-        pending = [(self.first, False)]
-        while pending:
-            state, ended = pending.pop()
-            if not ended and state.outcome is None:
-                after = machine.advance(state)
-                if after is not None:
-                    for one in after:
-                        self._count_fork(one)
-                    pending += [(one, False) for one in reversed(after)]
-                    continue
+        walk = Walk(machine, self.first, _LIMITS)
+        for state in walk:
             if len(self.ways) >= _MOST_WAYS:
                 raise ManyWays(f"more than {_MOST_WAYS} ways")
-            # What was decided before is among the conditions: a release asks for what is left.
-            state.pending = ()
-            machine.state, machine.taken = state, 0
-            machine.changes_before = state.heap.changes
+            walk.asked(state)
             try:
                 self.ways.append(self._way(state))
             except Fork as fork:  # a truth that is released is decided
-                pending += [(one, True) for one in reversed(machine.forked(state, fork))]
+                walk.decided(state, fork)
             except Dead:
                 continue
-
-    def _count_fork(self, state: State) -> None:
-        frame = state.frames[-1]
-        place = (id(frame.code), frame.pc)
-        count = state.forks[place] = state.forks.get(place, 0) + 1
-        if count > _MOST_FORKS:
-            raise self.machine.placed(Refused("a loop that may go on without a bound"))
 
     def _way(self, state: State) -> Way:
         machine = self.machine

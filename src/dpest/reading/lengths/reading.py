@@ -45,6 +45,7 @@ from dpest.reading.lengths.values import (
     SecondPass,
 )
 from dpest.reading.loop_graph import END, Graph, LoopEdge, LoopNode, Selection
+from dpest.reading.machine.exploring.explorer import Limits, Walk
 from dpest.reading.machine.signals import Dead, Fork, Refused
 from dpest.reading.machine.state import State
 from dpest.reading.rewrites.draws.made_values import MadeNoises
@@ -60,7 +61,7 @@ _MANY_VALUES = 16
 _MOST_POSITIONS = 64
 _MOST_READINGS = 30
 _INSTRUCTIONS = 200_000
-_MOST_FORKS = 64  # of one instruction on one edge
+_LIMITS = Limits(forks=64)
 
 
 def read_graph(
@@ -179,24 +180,10 @@ class _Reading:
         """All ways from a node to the next ones."""
         machine = self.machine
         machine.node, machine.slots = number, frozenset(node.slots)
-        pending = [(self.states[number].fork(), False)]
-        while pending:
-            state, arrived = pending.pop()
-            if not arrived and state.outcome is None:
-                try:
-                    after = machine.advance(state)
-                except Cut:
-                    after = None
-                    if self.plan.vectors and self._gathered(state):
-                        after = [state]
-                if after is not None:
-                    for one in after:
-                        self._count_fork(one)
-                    pending += [(one, False) for one in reversed(after)]
-                    self._check_size(len(pending))
-                    continue
-            machine.state, machine.taken = state, 0
-            machine.changes_before = state.heap.changes
+        walk = Walk(machine, self.states[number].fork(), _LIMITS, self._advanced)
+        for state in walk:
+            self._check_size(len(walk))
+            walk.asked(state)
             try:
                 if state.outcome is not None:
                     self._leave(number, state)
@@ -205,7 +192,7 @@ class _Reading:
                 else:
                     self._arrive(number, state)
             except Fork as fork:  # a truth that is kept or released is decided
-                pending += [(one, True) for one in reversed(machine.forked(state, fork))]
+                walk.decided(state, fork)
             except Dead:
                 continue
 
@@ -246,12 +233,12 @@ class _Reading:
         except (Fork, Refused):
             return False
 
-    def _count_fork(self, state: State) -> None:
-        frame = state.frames[-1]
-        place = (id(frame.code), frame.pc)
-        count = state.forks[place] = state.forks.get(place, 0) + 1
-        if count > _MOST_FORKS:
-            raise self.machine.placed(Refused("a loop that may go on without a bound"))
+    def _advanced(self, state: State) -> list[State] | None:
+        """To a fork, to the next element or to the end; a list that is a vector is passed over."""
+        try:
+            return self.machine.advance(state)
+        except Cut:
+            return [state] if self.plan.vectors and self._gathered(state) else None
 
     def _check_size(self, waiting: int) -> None:
         if len(self.edges) + waiting > _MOST_EDGES:

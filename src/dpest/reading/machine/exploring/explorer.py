@@ -1,19 +1,20 @@
 """The explorer: all that a function can do, state by state.
 
-Without cuts it follows every way from the start to an end: the paths. With cuts a state that
-arrives at one is made abstract (`machine.abstraction`): equal states are one node.
+`Walk` follows every way from a state to where it stops. Without cuts that is the end: the paths
+(`Exploration`). With cuts a state that arrives at one is made abstract by whoever asked, and equal
+states are one node (`merging`, `turns`, `lengths.reading`).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dpest.reading.machine.executor import Machine
 from dpest.reading.machine.exploring.leaving import Leaving
 from dpest.reading.machine.exploring.releasing import released
-from dpest.reading.machine.signals import OutOfLimits, OutOfTime
+from dpest.reading.machine.signals import Fork, OutOfLimits, OutOfTime
 from dpest.reading.machine.state import State
 from dpest.reading.model import END, Edge, Model, Node
 
@@ -49,6 +50,76 @@ class EndlessLoop(OutOfLimits):
     """A path on which one instruction has forked too often."""
 
 
+class Walk:
+    """The states at which ways from a state stop, at a cut or at the end, in the order of forks.
+
+    What is asked of such a state may fork it: `decided` takes the states behind that fork, which
+    are handed out again as they are.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        first: State,
+        limits: Limits,
+        advance: Callable[[State], list[State] | None] | None = None,
+    ) -> None:
+        self.machine = machine
+        self.limits = limits
+        self._advance = machine.advance if advance is None else advance
+        self._pending: list[tuple[State, bool]] = []
+        self.put([first])
+
+    def __iter__(self) -> Iterator[State]:
+        while (found := self.take()) is not None:
+            state, stopped = found
+            after = None if stopped or state.outcome is not None else self._advance(state)
+            check_deadline(self.machine, self.limits)
+            if after is None:
+                yield state
+                continue
+            for one in after:
+                count_fork(self.machine, one, self.limits)
+            self.put(after)
+
+    def __len__(self) -> int:
+        """How many states wait."""
+        return len(self._pending)
+
+    def put(self, states: Sequence[State], *, stopped: bool = False) -> None:
+        """States that are to be followed, the first one first."""
+        self._pending += [(state, stopped) for state in reversed(states)]
+
+    def take(self) -> tuple[State, bool] | None:
+        """The state that comes next, and whether it has stopped already."""
+        return self._pending.pop() if self._pending else None
+
+    def asked(self, state: State) -> None:
+        """The machine looks at a state that has stopped: what it decides from now on is new."""
+        state.pending = ()  # what was decided before is among the conditions
+        self.machine.state, self.machine.taken = state, 0
+        self.machine.changes_before = state.heap.changes
+
+    def decided(self, state: State, fork: Fork) -> None:
+        self.put(self.machine.forked(state, fork), stopped=True)
+
+
+class LeavingWalk(Walk):
+    """A walk on which states behind forks without a bound may be left, if all are improbable."""
+
+    def __init__(self, machine: Machine, first: State, limits: Limits, leftover: float) -> None:
+        self.leaving = Leaving(machine, leftover)
+        super().__init__(machine, first, limits)
+
+    def put(self, states: Sequence[State], *, stopped: bool = False) -> None:
+        super().put(self.leaving.likely(states), stopped=stopped)
+
+    def take(self) -> tuple[State, bool] | None:
+        if not self._pending and (state := self.leaving.next()) is not None:
+            self._pending.append((state, False))
+        return super().take()
+
+
 class Exploration:
     """All paths of a function from its first state, in order; it can be gone on with."""
 
@@ -56,8 +127,8 @@ class Exploration:
         self.machine = machine
         self.edges: list[Edge] = []
         self.ends: list[State] = []  # the states in which the paths ended
-        self._pending = [first]
-        self._leaving: Leaving | None = None
+        self._first = first
+        self._walk: LeavingWalk | None = None
         self._ended: OutOfLimits | None = None
 
     def model(self, limits: Limits) -> Model:
@@ -76,25 +147,19 @@ class Exploration:
             raise
 
     def _model(self, limits: Limits) -> Model:
-        machine, edges, pending = self.machine, self.edges, self._pending
+        machine, edges = self.machine, self.edges
         machine.deadline = time.monotonic() + limits.seconds
-        if self._leaving is None:
-            self._leaving = Leaving(machine, limits.leftover)
-        while self._goes_on(self._leaving):
-            state = pending.pop()
-            after = None if state.outcome is not None else machine.advance(state)
-            check_deadline(machine, limits)
-            if after is not None:
-                for one in after:
-                    count_fork(machine, one, limits)
-                pending += reversed(self._leaving.likely(after))
-                continue
+        if self._walk is None:
+            self._walk = LeavingWalk(machine, self._first, limits, limits.leftover)
+        walk = self._walk
+        walk.limits = limits
+        for state in walk:
             if len(edges) >= limits.paths:
-                pending.append(state)
+                walk.put([state])
                 raise ManyPaths(f"more than {limits.paths} paths")
             release = released(machine, state)
             if limits.merge_at and len(edges) + 1 == limits.merge_at and few_releases(edges):
-                pending.append(state)
+                walk.put([state])
                 raise FewReleases("many paths to few releases")
             parts = (state.conditions, state.draws, state.picks, state.reads)
             edges.append(Edge(0, END, *parts, release=release))
@@ -102,20 +167,13 @@ class Exploration:
         node = Node(0, (), "start")
         noises = {d.symbol: d.noise for e in edges for d in e.draws}
         notes, done = tuple(machine.notes), machine.instructions_done
-        left = self._leaving.left
+        left = walk.leaving.left
         return Model([node], edges, noises, machine.definitions, notes, done, leftover=left)
-
-    def _goes_on(self, leaving: Leaving) -> bool:
-        if not self._pending:
-            state = leaving.next()
-            if state is not None:
-                self._pending.append(state)
-        return bool(self._pending)
 
     @property
     def leaves(self) -> bool:
         """Whether some states wait, since hardly anything comes there."""
-        return self._leaving is not None and self._leaving.left > 0
+        return self._walk is not None and self._walk.leaving.left > 0
 
 
 def check_deadline(machine: Machine, limits: Limits) -> None:

@@ -28,7 +28,7 @@ from dpest.reading.machine.exploring.canonical import (
     Contents,
     Unmergeable,
 )
-from dpest.reading.machine.exploring.explorer import Limits, check_deadline, count_fork
+from dpest.reading.machine.exploring.explorer import Limits, Walk
 from dpest.reading.machine.exploring.releasing import released, released_items
 from dpest.reading.machine.heap import GeneratorObject, OpenList, OpenListRead
 from dpest.reading.machine.signals import Refused
@@ -128,17 +128,7 @@ class _Attempt:
     def _follow(self, node: int, state: State) -> None:
         """All ways from a node to the next ones."""
         machine = self.machine
-        pending = [state]
-        while pending:
-            one = pending.pop()
-            after = None if one.outcome is not None else machine.advance(one)
-            if after is not None:
-                for fork in after:
-                    count_fork(machine, fork, self.limits)
-                    if fork.endless:
-                        raise Unmergeable("a decision without a bound")
-                pending += reversed(after)
-                continue
+        for one in Walk(machine, state, self.limits, self._advanced):
             if one.reads:
                 raise Unmergeable("reads of data of any length")
             if one.outcome is None:
@@ -148,7 +138,12 @@ class _Attempt:
                 conditions = one.conditions[self.known[node] :]
                 way = Way(END, conditions, one.draws, one.picks, release=release)
             self.ways[node].append(way)
-            check_deadline(machine, self.limits)
+
+    def _advanced(self, state: State) -> list[State] | None:
+        after = self.machine.advance(state)
+        if any(one.endless for one in after or ()):
+            raise Unmergeable("a decision without a bound")
+        return after
 
     def _arrived(self, node: int, state: State) -> Way:
         machine = self.machine

@@ -21,8 +21,7 @@ from dpest.geometry.linear import Condition, Symbol
 from dpest.geometry.masses import mass_bound
 from dpest.reading.machine.executor import Machine
 from dpest.reading.machine.exploring.canonical import Canonical, CanonicalWalk, Contents
-from dpest.reading.machine.exploring.explorer import Limits, check_deadline, count_fork
-from dpest.reading.machine.exploring.leaving import Leaving
+from dpest.reading.machine.exploring.explorer import LeavingWalk, Limits
 from dpest.reading.machine.exploring.merging import (
     APART,
     Way,
@@ -134,28 +133,14 @@ class _Turns:
 
     def _follow(self, node: TurnNode) -> None:
         """All ways from a node to the next ones."""
-        machine = self.machine
         assert node.state is not None
-        pending, node.state = [node.state], None
-        leaving = Leaving(machine, self.limits.leftover / 4)
-        while True:
-            if not pending:
-                state = leaving.next()
-                if state is None:
-                    break
-                pending.append(state)
-            one = pending.pop()
-            after = None if one.outcome is not None else machine.advance(one)
-            check_deadline(machine, self.limits)
-            if after is not None:
-                for fork in after:
-                    count_fork(machine, fork, self.limits)
-                pending += reversed(leaving.likely(after))
-                continue
+        first, node.state = node.state, None
+        walk = LeavingWalk(self.machine, first, self.limits, self.limits.leftover / 4)
+        for one in walk:
             if one.reads:
                 raise Refused("reads of data of any length")
             node.ways.append(self._way(node, one))
-        node.ways += [self._left(node, state) for state in leaving.states]
+        node.ways += [self._left(node, state) for state in walk.leaving.states]
 
     def _way(self, node: TurnNode, state: State) -> Way:
         conditions = state.conditions[node.known :]
