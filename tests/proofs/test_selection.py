@@ -271,9 +271,76 @@ def labels_that_are_scores(scores, rng, *, eps=1.0):
             return labels[i]
 
 
+def two_orders(scores, rng, *, eps=1.0):
+    best = max(scores)
+    first, second = rng.permutation(len(scores)), rng.permutation(len(scores))
+    for j in range(len(scores)):
+        if rng.random() < np.exp(eps / 2 * (scores[first[j]] - best)):
+            return second[j]
+
+
+def one_is_thrown_away(scores, rng, *, eps=1.0):
+    best = max(scores)
+    left = list(range(len(scores)))
+    left.pop(rng.integers(len(left)))
+    while left:
+        i = left.pop(rng.integers(len(left)))
+        if rng.random() < np.exp(eps / 2 * (scores[i] - best)):
+            return i
+
+
+def ends_with_another_list(scores, rng, *, eps=1.0):
+    best = max(scores)
+    left, others = list(range(len(scores))), list(range(len(scores)))
+    while left and others:
+        others.pop(rng.integers(len(others)))
+        if others:
+            others.pop(rng.integers(len(others)))
+        i = left.pop(rng.integers(len(left)))
+        if rng.random() < np.exp(eps / 2 * (scores[i] - best)):
+            return i
+
+
+def index_of_another_list(scores, rng, *, eps=1.0):
+    best = max(scores)
+    left, others = list(range(len(scores))), list(range(len(scores)))
+    others.pop(rng.integers(len(others)))
+    while others:
+        i = left.pop(rng.integers(len(others)))
+        if rng.random() < np.exp(eps / 2 * (scores[i] - best)):
+            return i
+
+
+def weights_with_noise(scores, rng, *, eps=1.0):
+    noisy = np.asarray(scores) + rng.laplace(scale=1.0)
+    w = np.exp(eps / 2 * noisy)
+    return rng.choice(len(scores), p=w / w.sum()), noisy[0]
+
+
+def changed_by_another_name(scores, rng, *, eps=1.0):
+    w = np.exp(eps / 2 * np.asarray(scores))
+    p = w
+    p /= w.sum()
+    w *= 2
+    return rng.choice(len(scores), p=p / 2), w.max()
+
+
+def two_choices(scores, rng, *, eps=1.0):
+    w = np.exp(eps / 2 * np.asarray(scores))
+    p = w / w.sum()
+    return rng.choice(len(scores), p=p), rng.choice(len(scores), p=p)
+
+
 @pytest.mark.parametrize(
     "function",
     [
+        two_orders,
+        one_is_thrown_away,
+        ends_with_another_list,
+        index_of_another_list,
+        weights_with_noise,
+        changed_by_another_name,
+        two_choices,
         looks_at_types,
         remembers,
         fresh_order_each_turn,
