@@ -280,3 +280,14 @@ def test_the_objective_refuses_what_tells_generators_apart():
 
     with pytest.raises(ReplayError, match="not what was read"):
         PairObjective(tells)([0.0], [1.0])
+
+
+def difference_of_sizes(x, rng):
+    return abs(x[0] + rng.laplace()) - abs(rng.laplace())
+
+
+def test_summands_that_are_split_by_their_signs_end_where_their_signs_do():
+    """The density of a sum of two results, each of which is pieces that end at 0."""
+    assert exact_loss(difference_of_sizes, [0.0], [1.0]).epsilon == pytest.approx(
+        math.log(math.cosh(1)), rel=1e-9
+    )

@@ -53,7 +53,7 @@ def trace(
     where = place_of(target.function)
     if target.takes_size:
         raise UntraceableError(
-            f"{target.name} makes many outputs in one call",
+            f"{target.name} has no parameter called rng, and makes many outputs in one call",
             f"a mechanism that can be traced returns one output; {SAMPLING}",
             where,
         )

@@ -8,7 +8,7 @@ output's is ∫ A(x)·B(u - x) dx.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -50,6 +50,7 @@ class Mixture:
             for row in composite.rows:
                 self._uses[i, number[row]] += 1
         self._log_weights = np.log(np.array(list(parts.values())))
+        self._low, self._high = (np.array(ends)[:, None] for ends in _ends(parts))
         self.kinks = sorted({k for c in parts for k in c.kinks()})
         self.spread = min(c.spread for c in parts)
         extents = [c.extent() for c in parts]
@@ -59,9 +60,15 @@ class Mixture:
         table = np.stack([row.log_value(x) for row in self._rows])
         np.maximum(table, -1e290, out=table)
         values = self._uses @ table + self._log_weights[:, None]
+        values[(x < self._low) | (x > self._high)] = -1e290
         top = values.max(axis=0)
         total = top + np.log(np.exp(values - top).sum(axis=0))
         return np.where(top < -1e280, -np.inf, total)
+
+
+def _ends(parts: Iterable[Composite]) -> tuple[list[float], list[float]]:
+    """Where each composite begins and ends."""
+    return [c.low for c in parts], [c.high for c in parts]
 
 
 class ConvolutionTerm:

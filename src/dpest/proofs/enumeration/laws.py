@@ -104,7 +104,10 @@ def _input(
     question: ProofGoal, form: Form, scale: float, length: int, source: random.Random
 ) -> list[Any]:
     """Data whose values differ by less than twice the scale, so that no chance is tiny."""
-    slope = max(abs(float(c)) for s, c in form.terms.items() if s.kind == "input")
+    slopes = [abs(float(c)) for s, c in form.terms.items() if s.kind == "input"]
+    if not slopes:
+        raise RefusedError("chances that don't depend on the data: give a length instead of ANY")
+    slope = max(slopes)
     ranges = question.record.ranges
     found: list[Any] = []
     for i in range(length * max(len(question.fields), 1)):

@@ -84,6 +84,7 @@ class Ways(Walk):
     def ends(self) -> Iterator[Ended]:
         """The release of each; truths in it that are open are decided, by forks."""
         for state in self:
+            state.pending = ()  # what was decided before is among the conditions
             self.asked(state)
             try:
                 release = self._release(state)

@@ -136,6 +136,8 @@ def attained(
         )
         if cost == bound:  # of one record every order statistic is its value
             x, x2 = ([b[0]], [b[0], b[0]]) if a is None else ([a[0]], [b[0]])
+            if question.adjacency.radius is not None and not question.adjacency.holds(x, x2):
+                continue  # a record is replaced by a near one alone
             return Lower(bound, len(x2), AttainingPair(x, x2, f"on {x} against {x2}"))
     return None
 

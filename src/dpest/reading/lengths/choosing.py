@@ -66,9 +66,21 @@ def entry_of(
         p = m.sequence(kwargs["p"]) if isinstance(kwargs.get("p"), Ref) else None
         if p is not None and any(weighing.is_chance(m, v) for v in p):
             return choice_of_two
-    if any(_speaks_of_length(v) for v in values):
-        return LENGTHS.get(f) or _of_scipy(f)
-    return None
+    speaking = [v for v in values if _speaks_of_length(v)]
+    if not speaking or _is_one_for_each(f, args, kwargs, speaking):
+        return None
+    return LENGTHS.get(f) or _of_scipy(f)
+
+
+def _is_one_for_each(
+    f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], speaking: list[Any]
+) -> bool:
+    """Draws from a public pool, with replacement: only how many there are speaks of the data."""
+    place = {"choice": 2, "integers": 3, "randint": 3}.get(f.name) if type(f) is Method else None
+    if place is None or len(speaking) != 1 or kwargs.get("replace", True) is not True:
+        return False
+    size = kwargs.get("size", args[place] if len(args) > place else None)
+    return size is speaking[0] and len(args) <= place + 1
 
 
 def _of_scipy(f: Any) -> Entry | None:

@@ -82,6 +82,11 @@ class _Machine(LengthMachine):
     def need_at_hand(self, symbols: set[Symbol]) -> None:
         return
 
+    def greatest(self, forms: Sequence[Form], *, first: bool = True) -> int:
+        if len(forms) > _MOST_WAYS:
+            raise ManyWays(f"more than {_MOST_WAYS} ways")
+        return super().greatest(forms, first=first)
+
 
 class _FixedLengthReading:
     def __init__(
@@ -143,6 +148,7 @@ class _FixedLengthReading:
         for state in walk:
             if len(self.ways) >= _MOST_WAYS:
                 raise ManyWays(f"more than {_MOST_WAYS} ways")
+            state.pending = ()  # what was decided before is among the conditions
             walk.asked(state)
             try:
                 self.ways.append(self._way(state))

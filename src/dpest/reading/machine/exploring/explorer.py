@@ -95,8 +95,7 @@ class Walk:
         return self._pending.pop() if self._pending else None
 
     def asked(self, state: State) -> None:
-        """The machine looks at a state that has stopped: what it decides from now on is new."""
-        state.pending = ()  # what was decided before is among the conditions
+        """The machine is to look at a state that has stopped, and may fork it."""
         self.machine.state, self.machine.taken = state, 0
         self.machine.changes_before = state.heap.changes
 
