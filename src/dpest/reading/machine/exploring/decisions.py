@@ -16,9 +16,10 @@ from dpest.geometry.polyhedra import feasible
 from dpest.geometry.regions import Supports
 from dpest.noise.family import Noise
 from dpest.reading.domains.numbers import Real, Truth
-from dpest.reading.machine.signals import Dead, Fork, Refused, Thrown
+from dpest.reading.machine.signals import Dead, Fork, OutOfLimits, Refused, Thrown
 from dpest.reading.machine.state import State
 
+_MOST_CANDIDATES = 1000  # of which the greatest is taken: each has a condition for each other
 _MOST_PLACES = 4096
 _TIES = "ties between continuous noises have probability zero and are left out"
 _ENDS = "the ends of a noise have probability zero and are left out"
@@ -159,6 +160,8 @@ class Decisions:
         answer = self.answered(forms)
         if answer is not None:
             return answer
+        if len(forms) > _MOST_CANDIDATES:
+            raise OutOfLimits(f"the greatest of {len(forms)} noisy values")
         options = []
         for i, form in enumerate(forms):
             wins = []
