@@ -40,7 +40,7 @@ def test_workers_count_what_this_process_counts() -> None:
     svt, draws = zoo.get("SVT6"), [(x, size, 5 + i) for i, x in enumerate(PAIR)]
     here = count_outcomes(svt, draws)
     with open_runner(workers=2) as pool:
-        there = count_outcomes(svt, draws, pool.map_blocks)
+        there = count_outcomes(svt, draws, pool.map_kept)
     for one, two in zip(here, there, strict=True):
         assert one.size == two.size == size
         assert keys_of(one.outputs) == keys_of(two.outputs)

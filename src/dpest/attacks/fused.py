@@ -205,7 +205,7 @@ def count_scores(
 ) -> list[ScoreCounts]:
     """The counts of an attack on each (x, size, seed); NotCompiled where samples must be drawn.
 
-    On a GPU, by `map_blocks` of a `Runner`, or in this process.
+    On a GPU, by `map_kept` of a `Runner`, or in this process.
     """
     if any(size < WORTHWHILE for _, size, _ in draws):
         raise NotCompiled("few runs")
@@ -222,7 +222,8 @@ def count_scores(
     if map_blocks is None:
         parts = [task(place) for place in range(len(places))]
     else:
-        parts = map_blocks(task, range(len(places)), name=mechanism.name)
+        settings = ("native scores", tuple(draws), _digest(attack))
+        parts = map_blocks(task, range(len(places)), mechanism=mechanism, settings=settings)
     found: list[list[Any]] = [[] for _ in draws]
     for (which, _), part in zip(places, parts, strict=True):
         found[which].append(part)

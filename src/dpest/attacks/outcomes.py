@@ -116,7 +116,8 @@ def count_outcomes(
     if map_blocks is None:
         parts = [task(place) for place in range(len(places))]
     else:
-        parts = map_blocks(task, range(len(places)), name=mechanism.name)
+        settings = ("native outcomes", tuple(draws))
+        parts = map_blocks(task, range(len(places)), mechanism=mechanism, settings=settings)
     found = []
     for which, (x, _, _) in enumerate(draws):
         table = np.sum(

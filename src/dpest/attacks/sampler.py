@@ -39,7 +39,7 @@ class MechanismSampler:
     """Runs of a mechanism: native loops, the batch reading, or calls of a black box.
 
     In this process, or by `run_all`, which makes many draws of one mechanism at once and gives the
-    same outputs: `Runner.batches` of a pool of processes, or of a cluster (and `map_blocks` of the
+    same outputs: `Runner.batches` of a pool of processes, or of a cluster (and `map_kept` of the
     same runner, for work that brings back less than outputs). `count_on` is the device of runs
     whose outputs nobody needs, that of the others if not said.
     A run that raises has the output "raises ValueError": whoever sees the output sees that too.

@@ -30,7 +30,7 @@ def sampler_of(findings: Findings) -> MechanismSampler:
         findings.question.mechanism,
         device=findings.settings.device,
         run_all=run_all_of(findings),
-        map_blocks=None if runner is None else runner.map_blocks,
+        map_blocks=None if runner is None else runner.map_kept,
     )
 
 

@@ -98,6 +98,18 @@ class Runner:
         )
         return [done[block] for block in blocks]
 
+    def map_kept(
+        self,
+        task: Callable[[int], Any],
+        blocks: Sequence[int],
+        *,
+        mechanism: Mechanism,
+        settings: tuple[Any, ...],
+    ) -> list[Any]:
+        """`map_blocks` for a task that the mechanism and the settings determine."""
+        keep = self.kept(mechanism, mechanism.all_params, *settings)
+        return self.map_blocks(task, blocks, name=mechanism.name, keep=keep)
+
     def _here(
         self,
         task: Callable[[int], Any],
