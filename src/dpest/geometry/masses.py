@@ -18,7 +18,7 @@ _CELLS = 256
 _ROUNDING = 1 + 1e-9  # pays for the floating-point error of the sums below
 
 
-class Chosen(Protocol):
+class TakenOutcome(Protocol):
     """A draw of which one outcome was taken."""
 
     @property
@@ -27,7 +27,7 @@ class Chosen(Protocol):
 
 def mass_bound(
     conditions: Sequence[Condition],
-    choices: Sequence[Chosen],
+    choices: Sequence[TakenOutcome],
     noises: Mapping[Symbol, Noise],
 ) -> float:
     """At least the probability of all conditions and choices together; at most 1.

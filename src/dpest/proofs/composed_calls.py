@@ -45,11 +45,11 @@ Call = tuple[Any, Fraction]
 Note = Callable[[Any, dict[str, Any]], None]
 
 
-class PrivateData(Guarded, Lazy):
+class HandedData(Guarded, Lazy):
     """The private data: only a proved mechanism may look at them."""
 
 
-class Opaque(Guarded, Lazy):
+class OpaqueResult(Guarded, Lazy):
     """Something that was released, or drawn: whatever is computed from it is free to use."""
 
 
@@ -70,7 +70,7 @@ def ways_of(
     given = target if unit is None else target.with_params({unit: _EPS})
     machine.assumed = (Condition(Form.of(_EPS), ">"),)
     try:
-        return _explored(machine, first_state(machine, given, PrivateData()))
+        return _explored(machine, first_state(machine, given, HandedData()))
     except Refused as refusal:
         where = f"{refusal.where}: " if refusal.where else ""
         raise RefusedError(f"{where}{refusal.reason}") from None
@@ -95,7 +95,7 @@ def _explored(machine: _ComposingMachine, first: State) -> list[list[Call]]:
 
 def _holds_data(state: State, value: Any, seen: set[int]) -> bool:
     """Whether the data are in what is returned."""
-    if isinstance(value, PrivateData):
+    if isinstance(value, HandedData):
         return True
     if isinstance(value, Array):
         value = value.buffer
@@ -108,7 +108,9 @@ def _holds_data(state: State, value: Any, seen: set[int]) -> bool:
         value = (*value, *value.values())
     if isinstance(value, (tuple, list, set, frozenset)):
         return any(_holds_data(state, part, seen) for part in value)
-    return not (is_plain(value) or isinstance(value, (Opaque, Real, type, np.ndarray, np.dtype)))
+    return not (
+        is_plain(value) or isinstance(value, (OpaqueResult, Real, type, np.ndarray, np.dtype))
+    )
 
 
 class _ComposingMachine(Machine):
@@ -136,25 +138,25 @@ class _ComposingMachine(Machine):
         self.taken += 1
         return state.pending[self.taken - 1] == 1
 
-    def _free(self, *values: Any) -> Opaque | None:
+    def _free(self, *values: Any) -> OpaqueResult | None:
         """What is computed from opaque values and public ones; None where none is opaque."""
-        if any(isinstance(v, PrivateData) for v in values):
+        if any(isinstance(v, HandedData) for v in values):
             raise Refused(_LOOKS)
-        if not any(isinstance(v, Opaque) for v in values):
+        if not any(isinstance(v, OpaqueResult) for v in values):
             return None
-        if not all(isinstance(v, (Opaque, Real)) or is_plain(v) for v in values):
+        if not all(isinstance(v, (OpaqueResult, Real)) or is_plain(v) for v in values):
             raise Refused("a release together with something that is no number")
         for frame in self.state.frames:
             if frame.code.instructions[frame.pc].handler is not None:
                 raise Refused("an operation that may raise, inside of a `try`")
-        return Opaque()
+        return OpaqueResult()
 
     def truth_value(self, value: Any) -> Any:
         self._free(value)
-        return self._either() if isinstance(value, Opaque) else super().truth_value(value)
+        return self._either() if isinstance(value, OpaqueResult) else super().truth_value(value)
 
     def holds(self, truth: Any) -> bool:
-        return self._either() if isinstance(truth, Opaque) else super().holds(truth)
+        return self._either() if isinstance(truth, OpaqueResult) else super().holds(truth)
 
     def lazy_operation(self, op: str, *values: Any) -> Any:
         return self._free(*values)
@@ -169,9 +171,9 @@ class _ComposingMachine(Machine):
         return super().lazy_attribute(thing, name) if found is None else found
 
     def lazy_iterator(self, value: Any) -> Any:
-        if isinstance(value, PrivateData):
+        if isinstance(value, HandedData):
             raise Refused(_LOOKS)
-        if isinstance(value, Opaque):
+        if isinstance(value, OpaqueResult):
             raise Refused("a loop over a release: its length is not known here")
         return None
 
@@ -185,12 +187,12 @@ class _ComposingMachine(Machine):
         return Form.of(self._of_public.setdefault(key, symbol))
 
     def draw(self, noise: Noise, kinds: Kinds) -> Any:
-        return Opaque()
+        return OpaqueResult()
 
     # Calls
 
     def call(self, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if isinstance(f, Opaque):
+        if isinstance(f, OpaqueResult):
             return self._free(f, *args, *kwargs.values())
         part = self._mechanism_of(f)
         return super().call(f, args, kwargs) if part is None else self._called(part, args, kwargs)
@@ -199,12 +201,12 @@ class _ComposingMachine(Machine):
         self, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
     ) -> Any:
         values = (*args, *(kwargs or {}).values())
-        if any(isinstance(v, PrivateData) for v in values):
+        if any(isinstance(v, HandedData) for v in values):
             raise Refused(_LOOKS)
         if isinstance(f, Method) and args and isinstance(args[0], RandomSource):
             if f.name in ("shuffle", "seed", "spawn"):
                 raise Refused(f"`{f.name}` in a program of mechanisms")
-            return Opaque()
+            return OpaqueResult()
         if any(isinstance(v, Lazy) for v in values) and (f in _SCALAR or isinstance(f, np.ufunc)):
             return self._free(*values)
         return super().call_table(f, args, kwargs)
@@ -220,10 +222,10 @@ class _ComposingMachine(Machine):
                     return next((p for p in self.parts if p is thing or p == thing), None)
         return None
 
-    def _called(self, part: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Opaque:
+    def _called(self, part: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpaqueResult:
         mechanism = as_mechanism(part)
-        if not any(isinstance(v, PrivateData) for v in (*args, *kwargs.values())):
-            return Opaque()  # it was given no data
+        if not any(isinstance(v, HandedData) for v in (*args, *kwargs.values())):
+            return OpaqueResult()  # it was given no data
         try:
             bound = inspect.signature(mechanism.function).bind(*args, **kwargs)
         except TypeError as error:
@@ -231,7 +233,7 @@ class _ComposingMachine(Machine):
         bound.apply_defaults()
         given = dict(bound.arguments)
         first = given.pop(next(iter(given)))
-        if not isinstance(first, PrivateData) or not isinstance(
+        if not isinstance(first, HandedData) or not isinstance(
             given.pop("rng", None), RandomSource
         ):
             raise Refused(f"{mechanism.name} must be given the program's own data and rng")
@@ -247,10 +249,10 @@ class _ComposingMachine(Machine):
         self.note(part, {"params": plain, "unit": next(iter(units), None)})
         log = self.state.heap.write(self.log_ref)
         log.calls = (*log.calls, (part, scale))
-        return Opaque()
+        return OpaqueResult()
 
     def _plain(self, mechanism: Mechanism, name: str, value: Any) -> Any:
-        if isinstance(value, Opaque):
+        if isinstance(value, OpaqueResult):
             raise Refused(
                 f"{mechanism.name} is called with a released value for {name}: its proof is for "
                 "one value of it"

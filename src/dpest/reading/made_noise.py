@@ -12,8 +12,8 @@ from dpest.geometry.linear import Form
 from dpest.reading.machine.executor import Machine
 from dpest.reading.machine.exploring.making import Made
 from dpest.reading.model import Edge, Model
-from dpest.reading.rewrites.draws.changes import Way
-from dpest.reading.rewrites.draws.rereading import Held, Rereading
+from dpest.reading.rewrites.draws.changes import ChangedWay
+from dpest.reading.rewrites.draws.rereading import HeldWay, Rereading
 from dpest.reading.rewrites.laws.protocol import drawn_in
 
 
@@ -50,7 +50,7 @@ def note(machine: Machine, made: Made) -> str:
     return f"{place}{drawn} draws are read as {read} noise"
 
 
-def _held(edge: Edge) -> Held:
+def _held(edge: Edge) -> HeldWay:
     """A path as a way: its conditions, and the numbers that it releases."""
     release = edge.release
     assert release is not None
@@ -58,10 +58,10 @@ def _held(edge: Edge) -> Held:
     # True and 1 are not the same release.
     plain = tuple((type(v), v) for v in release.leaves if not isinstance(v, Form))
     rest = (release.skeleton, plain, release.raised, edge.draws, edge.picks)
-    return Held(Way(edge.conditions, forms), rest, edge)
+    return HeldWay(ChangedWay(edge.conditions, forms), rest, edge)
 
 
-def _edge(held: Held) -> Edge:
+def _edge(held: HeldWay) -> Edge:
     """The edge of a path, with what is known of it now."""
     edge: Edge = held.owner
     release = edge.release

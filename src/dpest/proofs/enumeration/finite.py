@@ -25,7 +25,7 @@ from dpest.proofs.enumeration.ratios import (
     times,
 )
 from dpest.proofs.enumeration.replaying import check
-from dpest.proofs.enumeration.ways import Outputs, Ways
+from dpest.proofs.enumeration.ways import OutputTexts, Ways
 from dpest.reading.machine.exploring.explorer import Limits
 from dpest.reading.model import Edge
 
@@ -36,7 +36,7 @@ _FINEST = 64
 
 
 def distribution(
-    target: Mechanism, unit: str | None, x: Any, denominator: int, outputs: Outputs
+    target: Mechanism, unit: str | None, x: Any, denominator: int, outputs: OutputTexts
 ) -> dict[str, Ratio]:
     """Output -> exact probability; for every value of the unit, where there is one."""
     machine = EnumeratingMachine(denominator)
@@ -86,7 +86,7 @@ def bound(
         raise RefusedError(f"{len(inputs)} inputs are too many to enumerate")
     denominator, tables = 1, None
     while tables is None:
-        outputs = Outputs()
+        outputs = OutputTexts()
         try:
             tables = {repr(x): distribution(target, unit, x, denominator, outputs) for x in inputs}
         except NeedsDenominatorError as need:

@@ -12,7 +12,7 @@ from dpest.ask.declaration import Mechanism
 from dpest.proofs.enumeration.chances import likelihood
 from dpest.proofs.enumeration.machine import EnumeratingMachine
 from dpest.proofs.enumeration.replaying import check
-from dpest.proofs.enumeration.ways import Outputs, Ways
+from dpest.proofs.enumeration.ways import OutputTexts, Ways
 from dpest.reading.machine.exploring.explorer import Limits
 
 _FAINT = 1e-9  # a way that is less likely is not followed to its end
@@ -28,7 +28,7 @@ def distribution(
     """
     machine = EnumeratingMachine()
     found: dict[str, float] = {}
-    edges, explored, outputs = [], 0.0, Outputs()
+    edges, explored, outputs = [], 0.0, OutputTexts()
     ways = Ways(
         machine,
         target,

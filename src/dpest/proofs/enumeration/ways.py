@@ -126,7 +126,7 @@ def shown(value: Any) -> str:
     return repr(value)
 
 
-class Outputs:
+class OutputTexts:
     """The texts of outputs, and what they are the texts of."""
 
     def __init__(self) -> None:

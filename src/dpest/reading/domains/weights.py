@@ -55,7 +55,7 @@ class _OfWeight(Weighted):
 
 
 @dataclass(frozen=True, eq=False)
-class Score(Weighted):
+class ScaledScore(Weighted):
     """factor·form, where the factor is a number or a multiple of a power of eps."""
 
     factor: Any
@@ -65,10 +65,10 @@ class Score(Weighted):
     def key(self) -> Any:
         return ("score", repr(self.factor), self.form)
 
-    def times(self, number: Any) -> Score:
+    def times(self, number: Any) -> ScaledScore:
         return replace(self, form=self.form.times(number))
 
-    def plus(self, other: Score, sign: int = 1) -> Score:
+    def plus(self, other: ScaledScore, sign: int = 1) -> ScaledScore:
         share = other.factor / self.factor
         if not isinstance(share, (int, Fraction)):
             raise refused("scores in different powers of eps that are added")
@@ -79,7 +79,7 @@ class Score(Weighted):
 class Weight(Weighted):
     """e^score."""
 
-    score: Score
+    score: ScaledScore
 
     @property
     def key(self) -> Any:
@@ -164,7 +164,7 @@ class NamedValues:
 
     def number(self, value: Weighted) -> Form:
         """A score, a weight or a chance as a number that is compared, or added up."""
-        if not isinstance(value, (Score, Weight, Chance)):
+        if not isinstance(value, (ScaledScore, Weight, Chance)):
             raise refused()
         return Form.of(self.symbol(value.key, value))
 

@@ -17,7 +17,13 @@ from dpest.reading.code.liveness import live_while_waiting
 from dpest.reading.domains.numbers import Real, Truth, as_number
 from dpest.reading.domains.weights import Normaliser, Weighted, WeightSum
 from dpest.reading.lengths.machine import LengthMachine
-from dpest.reading.lengths.places import Candidates, Chosen, Left, Order, RandomPlace
+from dpest.reading.lengths.places import (
+    Candidates,
+    CandidatesLeft,
+    ChosenPlace,
+    RandomOrder,
+    RandomPlace,
+)
 from dpest.reading.lengths.values import (
     Argmax,
     Count,
@@ -57,12 +63,12 @@ from dpest.reading.machine.values import (
     BoundMethod,
     Closure,
     DictView,
-    Distribution,
     Lazy,
     Method,
     Partial,
     RandomSource,
     Ref,
+    SciPyDistribution,
     Super,
     is_plain,
 )
@@ -252,15 +258,15 @@ class Abstraction:
             self.places[path] = "kept" if value.path == path else "other"
             say(("kept", path if value.path else ""))
             return Kept(path) if value.path else value
-        if isinstance(value, (RandomPlace, Chosen)):
+        if isinstance(value, (RandomPlace, ChosenPlace)):
             return self._random_place(value, path)
         if isinstance(value, (Count, Scale)):
             say(value)
             return value
-        if isinstance(value, Order):
+        if isinstance(value, RandomOrder):
             say(value.key)
             return value
-        if isinstance(value, Left):
+        if isinstance(value, CandidatesLeft):
             return self._left(value, path, where)
         if isinstance(value, Places):
             say(("places", value.first))
@@ -272,20 +278,20 @@ class Abstraction:
             return self._vector(value, path)
         raise Refused("the place of the greatest of the data, kept over a loop")
 
-    def _left(self, value: Left, path: str, where: str) -> Left:
+    def _left(self, value: CandidatesLeft, path: str, where: str) -> CandidatesLeft:
         if self.old.heap.read(value.candidates).taken != value.taken:
             raise Refused("how many candidates were left earlier")
         self.parts.append("left")
         self._object(value.candidates, path, where)
-        return Left(value.candidates, 0)
+        return CandidatesLeft(value.candidates, 0)
 
-    def _random_place(self, value: RandomPlace | Chosen, path: str) -> Chosen:
+    def _random_place(self, value: RandomPlace | ChosenPlace, path: str) -> ChosenPlace:
         if isinstance(value, RandomPlace):
             self.places[path] = f"place {value.source}"
         else:
             self.places[path] = "kept" if value.path == path else "other"
         self.parts.append(("chosen", path, value.offset))
-        return Chosen(path, value.offset)
+        return ChosenPlace(path, value.offset)
 
     def _vector(self, value: Vector, path: str) -> Vector:
         """What its elements share goes to slots; their own part stays an expression."""
@@ -354,11 +360,11 @@ class Abstraction:
             args = self._of(value.args, f"{path}.args", f"{where}.args")
             named = tuple((k, self._of(v, f"{path}.{k}", where)) for k, v in value.kwargs)
             return Partial(function, args, named)
-        if isinstance(value, Distribution):
+        if isinstance(value, SciPyDistribution):
             say(("distribution", value.name, value.frozen, tuple(k for k, _ in value.kwargs)))
             args = self._of(value.args, f"{path}.args", f"{where}.args")
             named = tuple((k, self._of(v, f"{path}.{k}", where)) for k, v in value.kwargs)
-            return Distribution(value.name, value.frozen, args, named)
+            return SciPyDistribution(value.name, value.frozen, args, named)
         if isinstance(value, DictView):
             say(("view", value.name))
             self._object(value.owner, path, where)
@@ -526,9 +532,9 @@ def placed_values(thing: PlacedList, log: PassLog) -> list[Any]:
 
 _LENGTHS = (
     *(ElementPlace, Kept, Count, Scale, Places, Sums, Vector, Argmax),
-    *(RandomPlace, Chosen, Order, Left),
+    *(RandomPlace, ChosenPlace, RandomOrder, CandidatesLeft),
 )
-_CODE = (Method, Closure, BoundMethod, Partial, Distribution, DictView, Super)
+_CODE = (Method, Closure, BoundMethod, Partial, SciPyDistribution, DictView, Super)
 
 
 def _next(log: PassLog, plan: Plan) -> tuple[int, bool]:

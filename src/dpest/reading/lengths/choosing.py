@@ -15,9 +15,9 @@ import numpy as np
 from dpest.noise.parameters import is_number
 from dpest.noise.uniform import Uniform
 from dpest.reading.domains.numbers import Real
-from dpest.reading.domains.weights import Chance, Score, Weight, Weighted, WeightSum
+from dpest.reading.domains.weights import Chance, ScaledScore, Weight, Weighted, WeightSum
 from dpest.reading.lengths import places, weighing
-from dpest.reading.lengths.places import Left, OneDraw, OneHot
+from dpest.reading.lengths.places import CandidatesLeft, OneDraw, OneHot
 from dpest.reading.lengths.values import Count, Places, Sums, Vector
 from dpest.reading.machine import prelude
 from dpest.reading.machine.calling import Enter
@@ -93,7 +93,7 @@ def _of_scipy(f: Any) -> Entry | None:
 def _speaks_of_length(value: Any) -> bool:
     if isinstance(value, Vector):
         return not value.own
-    return isinstance(value, (Weighted, Sums, Left, OneHot, Places)) or (
+    return isinstance(value, (Weighted, Sums, CandidatesLeft, OneHot, Places)) or (
         type(value) is Count or (isinstance(value, tuple) and any(type(v) is Count for v in value))
     )
 
@@ -153,7 +153,7 @@ def permutation(m: LengthMachine, rng: Any, x: Any) -> Any:
 def integers(m: LengthMachine, rng: Any, low: Any, high: Any = None) -> Any:
     """A place that is drawn uniformly, where the numbers are those of all places."""
     first, last = (0, low) if high is None else (low, high)
-    if is_number(first) and first == 0 and isinstance(last, Left):
+    if is_number(first) and first == 0 and isinstance(last, CandidatesLeft):
         return places.drawn_index(m, last)
     if is_number(first) and first == 0 and last == Count():
         return places.drawn_place(m)
@@ -285,7 +285,7 @@ _sum(math.fsum)
 def _extreme(function: Any, least: bool) -> None:
     def made(m: LengthMachine, value: Any, *more: Any, **options: Any) -> Any:
         element = value.element if isinstance(value, Vector) else None
-        if isinstance(element, (Real, Score, Weight)) and not more and not options:
+        if isinstance(element, (Real, ScaledScore, Weight)) and not more and not options:
             return weighing.greatest(m, value, least)
         from dpest.reading.lengths import functions
 

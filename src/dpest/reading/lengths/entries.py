@@ -65,7 +65,7 @@ _ENTRYWISE = frozenset({np.where, np.clip, np.round, np.around})
 _COPIES = frozenset({np.array, np.asarray, list, tuple})
 
 
-class Opaque(Guarded, Lazy):
+class OpaqueEntry(Guarded, Lazy):
     """Made of one entry, of draws and of what is public; nothing else is known of it."""
 
 
@@ -106,16 +106,16 @@ class _EntryMachine(LengthMachine):
 
     # Opaque values
 
-    def _opaque(self, *values: Any) -> Opaque:
+    def _opaque(self, *values: Any) -> OpaqueEntry:
         """What is computed from opaque values, and from public numbers."""
         for frame in self.state.frames:
             if frame.code.instructions[frame.pc].handler is not None:
                 raise Refused("an operation that may raise, inside of a `try`")
         for value in values:
             public = isinstance(value, Real) or (is_plain(value) and not isinstance(value, tuple))
-            if not public and not isinstance(value, Opaque):
+            if not public and not isinstance(value, OpaqueEntry):
                 raise Refused("an entry together with something that is no number")
-        return Opaque()
+        return OpaqueEntry()
 
     def _either(self) -> bool:
         """An opaque truth: both ways."""
@@ -128,14 +128,14 @@ class _EntryMachine(LengthMachine):
         return state.pending[self.taken - 1] == 1
 
     def holds(self, truth: Any) -> bool:
-        return self._either() if isinstance(truth, Opaque) else super().holds(truth)
+        return self._either() if isinstance(truth, OpaqueEntry) else super().holds(truth)
 
     def truth_value(self, value: Any) -> Any:
-        return self._either() if isinstance(value, Opaque) else super().truth_value(value)
+        return self._either() if isinstance(value, OpaqueEntry) else super().truth_value(value)
 
     def lazy_operation(self, op: str, *values: Any) -> Any:
         vectors = any(isinstance(v, Vector) for v in values)
-        if any(isinstance(v, Opaque) for v in values) and not vectors:
+        if any(isinstance(v, OpaqueEntry) for v in values) and not vectors:
             return self._opaque(*values)
         return super().lazy_operation(op, *values)
 
@@ -156,14 +156,14 @@ class _EntryMachine(LengthMachine):
         return Vector(self._opaque(value.element))
 
     def set_item(self, thing: Any, index: Any, value: Any) -> Any:
-        if isinstance(value, Opaque) and self._placed_at(thing, index) is not None:
+        if isinstance(value, OpaqueEntry) and self._placed_at(thing, index) is not None:
             self.state.heap.write(thing).current = (value,)
             return None
         return super().set_item(thing, index, value)
 
     def lazy_item(self, thing: Any, index: Any) -> Any:
         found = super().lazy_item(thing, index)
-        return Opaque() if isinstance(found, OwnEntry) else found
+        return OpaqueEntry() if isinstance(found, OwnEntry) else found
 
     # Public numbers
 
@@ -199,7 +199,7 @@ class _EntryMachine(LengthMachine):
             return self._opaque(*rest)
         if self.log.begun:
             raise Refused("draws for all entries, after some of them were read")
-        return self.elementwise(self._opaque, Vector(Opaque()), *rest)
+        return self.elementwise(self._opaque, Vector(OpaqueEntry()), *rest)
 
     def _parameter(self, value: Any) -> Any:
         """A parameter of a draw: a public list has a public number of possible values."""
@@ -225,7 +225,7 @@ class _EntryMachine(LengthMachine):
         if any(isinstance(v, Vector) for v in values):
             if entrywise and not named:
                 return self.elementwise(self._opaque, *args)
-        elif any(isinstance(v, Opaque) for v in values) and (entrywise or f in _SCALAR):
+        elif any(isinstance(v, OpaqueEntry) for v in values) and (entrywise or f in _SCALAR):
             return self._opaque(*values)
         return super().call_table(f, args, kwargs)
 
@@ -240,7 +240,7 @@ class _EntryMachine(LengthMachine):
         return super().lazy_attribute(thing, name)
 
     def _method(self, method: Method, vector: Vector, *args: Any) -> Any:
-        if method == _COPY and not args and isinstance(vector.element, Opaque):
+        if method == _COPY and not args and isinstance(vector.element, OpaqueEntry):
             return self.new_places((OwnEntry(),), vector.kind)
         if method == _CAST and args in ((int,), (float,), (bool,)):
             return self.elementwise(self._opaque, vector)
@@ -265,7 +265,7 @@ class _Reading:
         if unit is not None:
             params[unit] = Real(Form.of(_PARAMETER), FLOAT)
             self.machine.assumed = (Condition(Form.of(_PARAMETER), ">"),)
-        data = Vector(Opaque(), kind=np.ndarray if arrays else list)
+        data = Vector(OpaqueEntry(), kind=np.ndarray if arrays else list)
         self.first = first_state(self.machine, target, params, lambda _: data)
         self.ways = 0
 

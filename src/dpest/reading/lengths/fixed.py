@@ -13,8 +13,8 @@ from dpest.ask.declaration import Mechanism
 from dpest.geometry.linear import Form, Symbol
 from dpest.reading.decision_path import Block
 from dpest.reading.lengths.machine import LengthMachine
-from dpest.reading.lengths.made_noise import Dead as DeadWay
 from dpest.reading.lengths.made_noise import (
+    DeadWay,
     MadeReading,
     held_way,
     keep_noises,
@@ -29,7 +29,7 @@ from dpest.reading.machine.signals import Dead, Fork, Refused
 from dpest.reading.machine.state import State
 from dpest.reading.merged_states import MergedEdge, MergedModel, MergedNode, all_disjoint, settle
 from dpest.reading.paths_of_code import lifted
-from dpest.reading.rewrites.draws.rereading import Held
+from dpest.reading.rewrites.draws.rereading import HeldWay
 from dpest.reading.table.registry import load
 from dpest.reading.world import World
 from dpest.running.skeleton import Leaf, Skeleton
@@ -43,7 +43,7 @@ class ManyWays(Refused):
     """More ways than a model of one length may have."""
 
 
-class Way(NamedTuple):
+class ReleaseWay(NamedTuple):
     """From the call to the end; `order` is what is drawn on it."""
 
     blocks: tuple[Block, ...]
@@ -100,7 +100,7 @@ class _FixedLengthReading:
         self.world = world
         self.machine = _Machine(world, Plan(), _INSTRUCTIONS)
         self.machine.makes_curves = curves
-        self.ways: list[Way] = []
+        self.ways: list[ReleaseWay] = []
         self.first = first_state(self.machine, target, parameters, lambda s: lifted(s, data))
 
     def read(self) -> MergedModel:
@@ -121,18 +121,18 @@ class _FixedLengthReading:
                 break
         return MergedModel([root, *leaves], leaves, dead, self.world, merged, made.made)
 
-    def _held(self, dead: Sequence[tuple[int, tuple[Block, ...]]]) -> list[Held]:
+    def _held(self, dead: Sequence[tuple[int, tuple[Block, ...]]]) -> list[HeldWay]:
         ways = [
             held_way(way.blocks, way.leaves, (way.skeleton, way.order), way) for way in self.ways
         ]
         return ways + [held_way(blocks, (), "dead", DeadWay(blocks)) for _, blocks in dead]
 
     def _take(
-        self, held: Held, made: MadeReading, dead: list[tuple[int, tuple[Block, ...]]]
+        self, held: HeldWay, made: MadeReading, dead: list[tuple[int, tuple[Block, ...]]]
     ) -> None:
         """A way as it is now."""
         before = held.owner.owner if isinstance(held.owner, DeadWay) else held.owner
-        old = before.blocks if isinstance(before, Way) else before
+        old = before.blocks if isinstance(before, ReleaseWay) else before
         blocks = made.blocks(held, old)
         if isinstance(held.owner, DeadWay):
             dead.append((0, blocks))
@@ -157,7 +157,7 @@ class _FixedLengthReading:
             except Dead:
                 continue
 
-    def _way(self, state: State) -> Way:
+    def _way(self, state: State) -> ReleaseWay:
         machine = self.machine
         release = released(machine, state)
         if release.raised:
@@ -168,7 +168,7 @@ class _FixedLengthReading:
             for leaf, kind in zip(release.leaves, kinds, strict=True)
         )
         drawn = machine.drawn(state)
-        return Way(machine.log_of(state).blocks, drawn, release.skeleton, leaves, drawn)
+        return ReleaseWay(machine.log_of(state).blocks, drawn, release.skeleton, leaves, drawn)
 
     def _decided(self, leaf: Form, kind: str) -> Any:
         """A released number with every truth in it decided, by forks."""

@@ -28,7 +28,14 @@ from dpest.noise.family import Noise
 from dpest.noise.parameters import is_number
 from dpest.reading.domains.numbers import Real, Truth
 from dpest.reading.domains.unit import Unit, sqrt
-from dpest.reading.lengths.places import Chosen, Drawn, Label, OneDraw, OneHot, RandomPlace
+from dpest.reading.lengths.places import (
+    ChosenPlace,
+    DrawnByLaw,
+    OneDraw,
+    OneHot,
+    PlaceLabel,
+    RandomPlace,
+)
 from dpest.reading.lengths.values import (
     Argmax,
     Count,
@@ -227,7 +234,7 @@ def cumsum(m: LengthMachine, value: Any) -> Any:
 
 @entry(builtins.int)
 def int_(m: LengthMachine, value: Any) -> Any:
-    if isinstance(value, (Argmax, Count, ElementPlace, Kept, RandomPlace, Chosen, Drawn)):
+    if isinstance(value, (Argmax, Count, ElementPlace, Kept, RandomPlace, ChosenPlace, DrawnByLaw)):
         return value
     raise Refused("int(…) of this")
 
@@ -360,7 +367,10 @@ def attribute(m: LengthMachine, thing: Any, name: str) -> Any:
         return BoundMethod(_LISTED, thing)
     if isinstance(thing, Sums) and name == "tolist":
         return BoundMethod(_SAME, thing)
-    if isinstance(thing, (Argmax, Gap, RandomPlace, Chosen, Drawn, Label)) and name == "item":
+    if (
+        isinstance(thing, (Argmax, Gap, RandomPlace, ChosenPlace, DrawnByLaw, PlaceLabel))
+        and name == "item"
+    ):
         return BoundMethod(_SAME, thing)
     if isinstance(thing, Sums) and name == "searchsorted":
         return BoundMethod(np.searchsorted, thing)

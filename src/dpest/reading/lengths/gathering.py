@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from dpest.reading.domains.numbers import Real
-from dpest.reading.domains.weights import Chance, Score, Weight
+from dpest.reading.domains.weights import Chance, ScaledScore, Weight
 from dpest.reading.lengths.abstraction import Abstraction
 from dpest.reading.lengths.machine import LengthMachine
 from dpest.reading.lengths.values import (
@@ -104,7 +104,7 @@ def _value(turn: State, address: int) -> Any:
     """What the turn put into the list: a number, or a weight; None for anything else."""
     put = turn.heap.read(Ref(address)).items.new
     value = put[0] if len(put) == 1 else None
-    if isinstance(value, (Score, Weight, Chance)):
+    if isinstance(value, (ScaledScore, Weight, Chance)):
         return value
     if not isinstance(value, Real) or any(s.kind == "indicator" for s in value.form.terms):
         return None

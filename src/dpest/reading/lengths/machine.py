@@ -34,13 +34,13 @@ from dpest.reading.lengths import places, weighing
 from dpest.reading.lengths.places import (
     CHOSEN,
     IN_ORDER,
-    Chosen,
-    Left,
+    CandidatesLeft,
+    ChosenPlace,
     OneDraw,
-    Order,
+    RandomOrder,
     RandomPlace,
 )
-from dpest.reading.lengths.scaling import ScaledNoise
+from dpest.reading.lengths.scaling import ScalingMachine
 from dpest.reading.lengths.turns import Turns
 from dpest.reading.lengths.values import (
     Argmax,
@@ -83,7 +83,7 @@ _PRIVATE = (
 )
 
 
-class LengthMachine(Turns, ScaledNoise):
+class LengthMachine(Turns, ScalingMachine):
     """Executes states whose data have any length, with what the plan says is to be known."""
 
     is_whole = False
@@ -385,7 +385,7 @@ class LengthMachine(Turns, ScaledNoise):
         source = it.source
         if isinstance(source, Places):
             return ElementPlace(source.first)
-        if isinstance(source, Order):
+        if isinstance(source, RandomOrder):
             return places.item_of(self, source)
         self.look(IN_ORDER)
         self.use(source.own)
@@ -441,7 +441,7 @@ class LengthMachine(Turns, ScaledNoise):
             return self._place_compared("!=", value, 0)
         candidates = places.candidates_of(self, value)
         length = value if candidates is None else places.length_of(candidates, value)
-        if isinstance(length, Left):
+        if isinstance(length, CandidatesLeft):
             return places.some_left(self, length)
         return True if candidates is not None else super().truth_value(value)
 
@@ -647,7 +647,9 @@ class LengthMachine(Turns, ScaledNoise):
             if len(values) == 2 and any(isinstance(v, Real) for v in values):
                 return self.times_unit(op, *(_unscaled(v) for v in values))
             return _in_units(op, *values)
-        if len(values) == 2 and any(isinstance(v, (Left, RandomPlace, Chosen)) for v in values):
+        if len(values) == 2 and any(
+            isinstance(v, (CandidatesLeft, RandomPlace, ChosenPlace)) for v in values
+        ):
             return places.number_operation(self, op, *values)
         return self._counted(op, *values)
 

@@ -15,9 +15,9 @@ from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.reading.decision_path import Block
 from dpest.reading.lengths.machine import LengthMachine
 from dpest.reading.machine.signals import Refused
-from dpest.reading.rewrites.draws.changes import Way
+from dpest.reading.rewrites.draws.changes import ChangedWay
 from dpest.reading.rewrites.draws.made_values import MadeNoises
-from dpest.reading.rewrites.draws.rereading import Held, Rereading, forms_of, substituted
+from dpest.reading.rewrites.draws.rereading import HeldWay, Rereading, forms_of, substituted
 from dpest.reading.rewrites.laws.joining import joined
 from dpest.reading.rewrites.laws.protocol import drawn_in
 from dpest.reading.rewrites.races import ChanceError
@@ -45,7 +45,7 @@ def with_curves(begin: Callable[[bool], LengthReading[_Model]]) -> _Model:
     return begin(False).read()
 
 
-class Dead(NamedTuple):
+class DeadWay(NamedTuple):
     """A way that nothing comes to: it shows that decisions are complete."""
 
     owner: Any
@@ -60,7 +60,7 @@ class MadeReading(Rereading):
 
     machine: LengthMachine
 
-    def __init__(self, machine: LengthMachine, held: Sequence[Held]) -> None:
+    def __init__(self, machine: LengthMachine, held: Sequence[HeldWay]) -> None:
         super().__init__(machine, held, machine.supports.noises)
         self.values: dict[Symbol, Form] = {}
         self.roots: dict[Symbol, frozenset[Symbol]] = {}
@@ -78,9 +78,9 @@ class MadeReading(Rereading):
             {s: noises[s] for s in draws}, self.roots, dict(machine.made), dict(machine.scaled)
         )
 
-    def impossible(self, held: Held) -> list[Held]:
-        dead = held.owner if isinstance(held.owner, Dead) else Dead(held.owner)
-        return [Held(Way(held.way.conditions, ()), "dead", dead, held.group)]
+    def impossible(self, held: HeldWay) -> list[HeldWay]:
+        dead = held.owner if isinstance(held.owner, DeadWay) else DeadWay(held.owner)
+        return [HeldWay(ChangedWay(held.way.conditions, ()), "dead", dead, held.group)]
 
     def _join_sums(self) -> None:
         """Differences of noises that only appear together."""
@@ -127,7 +127,7 @@ class MadeReading(Rereading):
     def _block(self, block: Block) -> Block:
         return tuple(Condition(c.form.substitute(self.values), c.relation) for c in block)
 
-    def blocks(self, held: Held, before: Sequence[Block]) -> tuple[Block, ...]:
+    def blocks(self, held: HeldWay, before: Sequence[Block]) -> tuple[Block, ...]:
         """The decisions of a way; those between several stay together."""
         found: list[Block] = []
         several = [self._block(block) for block in before if len(block) != 1]
@@ -180,12 +180,12 @@ def held_way(
     rest: Hashable,
     owner: Any,
     group: Hashable = None,
-) -> Held:
+) -> HeldWay:
     """A way with its decisions; forms are those of its values that are some."""
     conditions = tuple(c for block in blocks for c in block)
     forms = tuple(v for v in values if isinstance(v, Form))
     plain = tuple((type(v), v) for v in values if not isinstance(v, Form))
-    return Held(Way(conditions, forms), (rest, plain), owner, group)
+    return HeldWay(ChangedWay(conditions, forms), (rest, plain), owner, group)
 
 
 def with_forms(values: Sequence[Any], forms: Iterator[Form]) -> tuple[Any, ...]:

@@ -50,7 +50,7 @@ class RandomPlace(Lazy):
 
 
 @dataclass(frozen=True)
-class Chosen(Lazy):
+class ChosenPlace(Lazy):
     """A random place of an earlier edge, kept in `path`. It is handed on and released."""
 
     path: str
@@ -59,7 +59,7 @@ class Chosen(Lazy):
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn(Lazy):
+class DrawnByLaw(Lazy):
     """A place that was drawn with chances proportional to e^score. It can only be released."""
 
     law: ArgmaxLaw
@@ -67,7 +67,7 @@ class Drawn(Lazy):
 
 
 @dataclass(frozen=True, eq=False)
-class Label(Lazy):
+class PlaceLabel(Lazy):
     """What a public list has at a place that is released: it tells as much as the place."""
 
     table: tuple[Any, ...]
@@ -89,7 +89,7 @@ class OneHot(Lazy):
 
 
 @dataclass(frozen=True)
-class Left(Lazy):
+class CandidatesLeft(Lazy):
     """How many candidates a list still has from which some were taken.
 
     `taken` tells whether the number is that of now.
@@ -107,7 +107,7 @@ class IndexLeft(Lazy):
 
 
 @dataclass(frozen=True, eq=False)
-class Order(Lazy):
+class RandomOrder(Lazy):
     """What a pass over candidates goes through: `item` at every place, in order or in a random
     one."""
 
@@ -263,10 +263,10 @@ def iterator_over(m: LengthMachine, value: Ref, found: Candidates) -> Ref:
     if found.partial or m.log.begun:
         raise Refused("a loop over candidates of which some were taken, or a second one")
     m.state.heap.write(value).iterated = True
-    return m.state.heap.new(DataIterator(Order(found.item, found.order)))
+    return m.state.heap.new(DataIterator(RandomOrder(found.item, found.order)))
 
 
-def item_of(m: LengthMachine, order: Order) -> Any:
+def item_of(m: LengthMachine, order: RandomOrder) -> Any:
     """The item of the turn."""
     if _holds_data(order.item):
         m.look(order.source)
@@ -309,13 +309,13 @@ def drawn_from(m: LengthMachine, value: Ref) -> RandomPlace:
     return RandomPlace(_source(value))
 
 
-def drawn_index(m: LengthMachine, left: Left) -> IndexLeft:
+def drawn_index(m: LengthMachine, left: CandidatesLeft) -> IndexLeft:
     _need_current(m, left)
     m.begin_turn(f"{POOL} index 0")
     return IndexLeft(left.candidates)
 
 
-def _need_current(m: LengthMachine, left: Left) -> None:
+def _need_current(m: LengthMachine, left: CandidatesLeft) -> None:
     found = candidates_of(m, left.candidates)
     if found is None or found.taken != left.taken:
         raise Refused("how many candidates were left earlier")
@@ -356,7 +356,7 @@ def _take(m: LengthMachine, value: Ref) -> None:
     changed.partial, changed.taken = True, changed.taken + 1
 
 
-def some_left(m: LengthMachine, left: Left) -> Any:
+def some_left(m: LengthMachine, left: CandidatesLeft) -> Any:
     """Whether candidates are left, which is not known at any length: both ways are followed.
 
     Only before a turn draws: then none are left only if all were tried.
@@ -388,11 +388,11 @@ def entry_of(m: LengthMachine, value: Ref, index: Any) -> Any:
     m.reach(index)
     if not found.iterated:
         m.state.heap.write(value).iterated = True
-    return item_of(m, Order(found.item, found.order))
+    return item_of(m, RandomOrder(found.item, found.order))
 
 
 def length_of(found: Candidates, value: Ref) -> Any:
-    return Left(value, found.taken) if found.partial else Count()
+    return CandidatesLeft(value, found.taken) if found.partial else Count()
 
 
 _METHODS = ("pop", "remove", "copy", "tolist", "flatten", "ravel", "astype", "item")
@@ -410,7 +410,7 @@ def attribute(found: Candidates, value: Ref, name: str) -> Any:
 # Labels
 
 
-def label_at(m: LengthMachine, values: Any, place: Any) -> Label | None:
+def label_at(m: LengthMachine, values: Any, place: Any) -> PlaceLabel | None:
     """What a public list has at a place that was chosen; None where it is no such list."""
     if isinstance(values, Array):
         if not m.arrays.is_known(m, values) or values.places.ndim != 1:
@@ -426,10 +426,10 @@ def label_at(m: LengthMachine, values: Any, place: Any) -> Label | None:
         return None
     if len(set(items)) != len(items):
         raise Refused("a list whose entries are not all different, at a chosen place")
-    return Label(tuple(items), place)
+    return PlaceLabel(tuple(items), place)
 
 
-CHOSEN = (RandomPlace, Chosen, Drawn, Argmax, Kept)
+CHOSEN = (RandomPlace, ChosenPlace, DrawnByLaw, Argmax, Kept)
 """Places that may be released, and looked up in a public list."""
 
 
@@ -441,11 +441,11 @@ def number_operation(m: LengthMachine, op: str, a: Any, b: Any) -> Any:
     """An operator with a random place, or with how many candidates are left."""
     if op in ("==", "!=") and any(v is None or isinstance(v, str) for v in (a, b)):
         return op == "!="
-    if isinstance(a, Left) and type(b) is int and b == 0 and op in (">", "!=", "=="):
+    if isinstance(a, CandidatesLeft) and type(b) is int and b == 0 and op in (">", "!=", "=="):
         left = some_left(m, a)
         return left.negated() if op == "==" else left
-    if isinstance(a, (RandomPlace, Chosen)) and type(b) is int and op in ("+", "-"):
+    if isinstance(a, (RandomPlace, ChosenPlace)) and type(b) is int and op in ("+", "-"):
         return moved(a, b if op == "+" else -b)
-    if isinstance(b, (RandomPlace, Chosen)) and type(a) is int and op == "+":
+    if isinstance(b, (RandomPlace, ChosenPlace)) and type(a) is int and op == "+":
         return moved(b, a)
     raise Refused("anything but an entry at, or the release of, a random place")

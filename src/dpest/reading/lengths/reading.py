@@ -18,8 +18,8 @@ from dpest.reading.domains.numbers import Real
 from dpest.reading.lengths.abstraction import Abstraction
 from dpest.reading.lengths.gathering import gather
 from dpest.reading.lengths.machine import LengthMachine, new_data
-from dpest.reading.lengths.made_noise import Dead as DeadWay
 from dpest.reading.lengths.made_noise import (
+    DeadWay,
     MadeReading,
     held_way,
     keep_noises,
@@ -49,7 +49,7 @@ from dpest.reading.machine.exploring.explorer import Limits, Walk
 from dpest.reading.machine.signals import Dead, Fork, Refused
 from dpest.reading.machine.state import State
 from dpest.reading.rewrites.draws.made_values import MadeNoises
-from dpest.reading.rewrites.draws.rereading import Held
+from dpest.reading.rewrites.draws.rereading import HeldWay
 from dpest.reading.rewrites.races import ArgmaxLaw, ChanceError, law_of
 from dpest.reading.rewrites.running_maximum import greatest_so_far
 from dpest.reading.table.registry import load
@@ -350,7 +350,7 @@ class _Reading:
             self.world.notes.update(made.notes)
         return made.made
 
-    def _held(self) -> Iterator[Held]:
+    def _held(self) -> Iterator[HeldWay]:
         for e in self.edges:
             places = tuple(sorted(e.places.items()))
             turn = (e.looked, e.removed, e.told)
@@ -361,13 +361,13 @@ class _Reading:
             node, reads, blocks, _ = dead
             yield held_way(blocks, (), "dead", DeadWay(dead), (node, reads))
 
-    def _held_selections(self) -> Held:
+    def _held_selections(self) -> HeldWay:
         """What places of the greatest are released of, as a way of its own."""
         forms = [a.element.form for r in self.releases for a in r.greatest]
         forms += [g.vector.element.form for r in self.releases for g in r.gaps]
         return held_way((), forms, "selections", None, "selections")
 
-    def _take(self, held: Held, made: MadeReading) -> None:
+    def _take(self, held: HeldWay, made: MadeReading) -> None:
         """A way as it is now."""
         forms = iter(held.way.forms)
         if held.owner is None:

@@ -13,7 +13,7 @@ from dpest.geometry.linear import Form
 from dpest.reading.domains.numbers import Real, Truth
 from dpest.reading.lengths.abstraction import placed_values
 from dpest.reading.lengths.machine import LengthMachine
-from dpest.reading.lengths.places import Chosen, Drawn, Label, RandomPlace
+from dpest.reading.lengths.places import ChosenPlace, DrawnByLaw, PlaceLabel, RandomPlace
 from dpest.reading.lengths.values import (
     Argmax,
     Count,
@@ -45,7 +45,7 @@ class Leaves:
     greatest: list[Argmax] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
-    drawn: list[Drawn] = field(default_factory=list)
+    drawn: list[DrawnByLaw] = field(default_factory=list)
     tables: set[tuple[Any, ...]] = field(default_factory=set)
     """Public lists whose entries at such places are told instead of the places."""
     lists: set[str] = field(default_factory=set)
@@ -74,11 +74,11 @@ def leaves_of(
         found.kept.append(value)
     elif isinstance(value, RandomPlace):
         found.values.append(("place", value.source, value.offset))
-    elif isinstance(value, Chosen):
+    elif isinstance(value, ChosenPlace):
         found.values.append(("chosen", value.path, value.offset))
-    elif isinstance(value, Drawn):
+    elif isinstance(value, DrawnByLaw):
         found.drawn.append(value)
-    elif isinstance(value, Label):
+    elif isinstance(value, PlaceLabel):
         found.tables.add(value.table)
         leaves_of(machine, state, value.place, found, held)
     elif isinstance(value, Argmax):

@@ -53,7 +53,7 @@ def _with_draw(made: Expression, before: Symbol, after: Symbol) -> Expression:
     return with_parts(made, lambda part: _with_draw(part, before, after))
 
 
-class ScaledNoise(Machine):
+class ScalingMachine(Machine):
     """A machine that multiplies noise by powers of eps."""
 
     def __init__(self, most_instructions: int) -> None:

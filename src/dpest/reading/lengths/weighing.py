@@ -16,13 +16,13 @@ from dpest.reading.domains.weights import (
     Chance,
     LogChance,
     Normaliser,
-    Score,
+    ScaledScore,
     Weight,
     Weighted,
     WeightSum,
     refused,
 )
-from dpest.reading.lengths.places import Drawn
+from dpest.reading.lengths.places import DrawnByLaw
 from dpest.reading.lengths.values import Argmax, Scale, Sums, Vector
 from dpest.reading.machine.signals import Refused
 from dpest.reading.rewrites.races import softmax_law
@@ -65,9 +65,9 @@ def scaled(m: LengthMachine, op: str, a: Any, b: Any) -> Any:
     else:
         return None
     if isinstance(data, Real) and is_private(m, data):
-        return Score(factor, data.form)
-    if isinstance(data, Score):
-        return Score(data.factor * factor, data.form)
+        return ScaledScore(factor, data.form)
+    if isinstance(data, ScaledScore):
+        return ScaledScore(data.factor * factor, data.form)
     return None
 
 
@@ -91,7 +91,7 @@ def operate(m: LengthMachine, op: str, *values: Any) -> Any:
 
 
 def _unary(m: LengthMachine, op: str, value: Any) -> Any:
-    if op == "-" and isinstance(value, Score):
+    if op == "-" and isinstance(value, ScaledScore):
         return value.times(-1)
     if op == "-" and isinstance(value, Normaliser):
         return Normaliser(value.weight, -value.sign)
@@ -102,9 +102,9 @@ def _product(m: LengthMachine, op: str, a: Any, b: Any) -> Any:
     found = scaled(m, op, a, b)
     if found is not None:
         return found
-    if isinstance(a, Score) and is_number(b):
+    if isinstance(a, ScaledScore) and is_number(b):
         return a.times(rational(b) if op == "*" else 1 / rational(b))
-    if isinstance(b, Score) and is_number(a) and op == "*":
+    if isinstance(b, ScaledScore) and is_number(a) and op == "*":
         return b.times(rational(a))
     if isinstance(a, Weight) and isinstance(b, Weight):
         return Weight(a.score.plus(b.score, 1 if op == "*" else -1))
@@ -123,13 +123,17 @@ def _sum(op: str, a: Any, b: Any) -> Any:
     if op not in ("+", "-"):
         return None
     sign = 1 if op == "+" else -1
-    if isinstance(a, Score) and isinstance(b, Score):
+    if isinstance(a, ScaledScore) and isinstance(b, ScaledScore):
         return a.plus(b, sign)
     if isinstance(a, Normaliser) and op == "+":
         a, b = b, a
     if isinstance(b, Normaliser):
-        score = Score(Fraction(1), a.form) if isinstance(a, Real) else a
-        if sign * b.sign > 0 or not isinstance(score, Score) or score.key != b.weight.score.key:
+        score = ScaledScore(Fraction(1), a.form) if isinstance(a, Real) else a
+        if (
+            sign * b.sign > 0
+            or not isinstance(score, ScaledScore)
+            or score.key != b.weight.score.key
+        ):
             raise refused()
         return LogChance(b.weight)
     return None
@@ -150,8 +154,8 @@ def share_of(m: LengthMachine, total: WeightSum, drawn: Real) -> Real:
 def exponential(m: LengthMachine, value: Any) -> Any:
     """e^score; None where it is something else."""
     if isinstance(value, Real) and is_private(m, value):
-        return Weight(Score(Fraction(1), value.form))
-    if isinstance(value, Score):
+        return Weight(ScaledScore(Fraction(1), value.form))
+    if isinstance(value, ScaledScore):
         return Weight(value)
     return Chance(value.weight) if isinstance(value, LogChance) else None
 
@@ -169,11 +173,11 @@ def greatest(m: LengthMachine, vector: Vector, least: bool = False) -> Any:
         raise refused("the greatest of noisy values")
     if isinstance(element, Weight):
         score = greatest(m, Vector(element.score), least)
-        assert isinstance(score, Score)
+        assert isinstance(score, ScaledScore)
         return Weight(score)
-    if isinstance(element, Score):
+    if isinstance(element, ScaledScore):
         turned = element.factor < 0
-        return Score(element.factor, _extreme(m, element.form, least != turned))
+        return ScaledScore(element.factor, _extreme(m, element.form, least != turned))
     if isinstance(element, Real) and is_private(m, element):
         return as_number(_extreme(m, element.form, least), element.kinds)
     raise refused("the greatest of the data")
@@ -206,17 +210,17 @@ def log_sum_of_weights(m: LengthMachine, scores: Vector) -> Normaliser:
 # Choices
 
 
-def drawn_by(m: LengthMachine, rule: str, weight: Weight) -> Drawn:
+def drawn_by(m: LengthMachine, rule: str, weight: Weight) -> DrawnByLaw:
     """A place that is drawn with chances proportional to the weights."""
     factor, form = weight.score.factor, weight.score.form
     if any(s.kind != "input" and not m.named_values.is_shared(s) for s in form.terms):
         raise refused("a choice by weights that noise is in")
     if isinstance(factor, Unit):
-        return Drawn(softmax_law(rule, factor.power, form.times(factor.factor)))
-    return Drawn(softmax_law(rule, 0, form.times(rational(factor))))
+        return DrawnByLaw(softmax_law(rule, factor.power, form.times(factor.factor)))
+    return DrawnByLaw(softmax_law(rule, 0, form.times(rational(factor))))
 
 
-def chosen_by(m: LengthMachine, chances: Any) -> Drawn:
+def chosen_by(m: LengthMachine, chances: Any) -> DrawnByLaw:
     """A place that is drawn with the chances of a vector."""
     element = chances.element if isinstance(chances, Vector) else None
     if not isinstance(element, Chance) or chances.own or m.log.begun:
@@ -224,7 +228,7 @@ def chosen_by(m: LengthMachine, chances: Any) -> Drawn:
     return drawn_by(m, "choice", element.weight)
 
 
-def place_in_sums(m: LengthMachine, sums: Sums, share: Any) -> Drawn:
+def place_in_sums(m: LengthMachine, sums: Sums, share: Any) -> DrawnByLaw:
     """Where the running sum of weights is above a uniform share of all: a choice by them."""
     element = sums.vector.element
     form = share.form if isinstance(share, Real) else Form()

@@ -35,20 +35,31 @@ from dpest.reading.machine.values import (
     Array,
     BoundMethod,
     Closure,
-    Distribution,
     Known,
     Lazy,
     Method,
     Partial,
     RandomSource,
     Ref,
+    SciPyDistribution,
     is_plain,
     root_of_module,
 )
 
 ATOMS = (type, types.ModuleType, *FUNCTIONS, np.dtype, property, enum.Enum)
 MACHINE_VALUES = (
-    *(Real, Truth, Ref, Array, Closure, BoundMethod, Partial, RandomSource, Distribution, Lazy),
+    *(
+        Real,
+        Truth,
+        Ref,
+        Array,
+        Closure,
+        BoundMethod,
+        Partial,
+        RandomSource,
+        SciPyDistribution,
+        Lazy,
+    ),
     Known,
 )
 TABLES = ("pandas", "polars")
@@ -110,7 +121,7 @@ def _adopted(state: State, value: Any, outside: bool) -> Any:
             return BoundMethod(Method(owner.library, value.__name__), owner)
         if type(value.__self__).__module__.startswith("scipy.stats"):
             distribution = inner(value.__self__)
-            if isinstance(distribution, Distribution):
+            if isinstance(distribution, SciPyDistribution):
                 return BoundMethod(Method("distribution", value.__name__), distribution)
         return BoundMethod(value.__func__, inner(value.__self__))
     if kind is functools.partial:
@@ -233,7 +244,7 @@ def random_source(value: Any) -> RandomSource | None:
     return None
 
 
-def _distribution(value: Any) -> Distribution | None:
+def _distribution(value: Any) -> SciPyDistribution | None:
     """A distribution of SciPy's own, with the parameters that it was given; None: another object.
 
     SciPy is there if there is an object of it.
@@ -245,10 +256,10 @@ def _distribution(value: Any) -> Distribution | None:
     if own is None or type(own).__module__.split(".")[:2] != ["scipy", "stats"]:
         return None
     if value is own:
-        return Distribution(own.name)
+        return SciPyDistribution(own.name)
     if inner is None or type(inner) is not type(own):
         return None
-    return Distribution(own.name, True, tuple(value.args), tuple(value.kwds.items()))
+    return SciPyDistribution(own.name, True, tuple(value.args), tuple(value.kwds.items()))
 
 
 def _builtin_method(state: State, value: Any, outside: bool) -> Any:

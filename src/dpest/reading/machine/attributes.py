@@ -28,12 +28,12 @@ from dpest.reading.machine.values import (
     Array,
     BoundMethod,
     Closure,
-    Distribution,
     Known,
     Method,
     Partial,
     RandomSource,
     Ref,
+    SciPyDistribution,
     Super,
     is_plain,
 )
@@ -50,7 +50,7 @@ def get(m: Machine, thing: Any, name: str) -> Any:
         return _of_python(m, thing, name)
     if isinstance(thing, RandomSource):
         return BoundMethod(Method(thing.library, name), thing)
-    if isinstance(thing, Distribution):
+    if isinstance(thing, SciPyDistribution):
         return BoundMethod(Method("distribution", name), thing)
     if isinstance(thing, Array):
         return m.array_attribute(thing, name)

@@ -35,10 +35,10 @@ from dpest.reading.machine.values import (
     Array,
     BoundMethod,
     Closure,
-    Distribution,
     Method,
     Partial,
     Ref,
+    SciPyDistribution,
     Super,
 )
 from dpest.reading.table.registry import NATIVE, TABLE, is_library
@@ -90,7 +90,7 @@ class Calls:
             return self.call(f.function, (f.owner, *args), kwargs)
         if isinstance(f, Partial):
             return self.call(f.function, (*f.args, *args), {**dict(f.kwargs), **kwargs})
-        if isinstance(f, Distribution):
+        if isinstance(f, SciPyDistribution):
             return self.call_table(Method("distribution", "freeze"), (f, *args), kwargs)
         if isinstance(f, Closure):
             defaults = dict(zip(f.code.parameters.defaulted, f.defaults, strict=True))

@@ -106,7 +106,7 @@ class RandomSource:
 
 
 @dataclass(frozen=True, eq=False)
-class Distribution:
+class SciPyDistribution:
     """A distribution of scipy.stats, by its name; `frozen`: with parameters that it was given."""
 
     name: str

@@ -35,7 +35,7 @@ from dpest.reading.domains.weights import (
     Chance,
     Greatest,
     NamedValues,
-    Score,
+    ScaledScore,
     Share,
     Weight,
 )
@@ -291,7 +291,7 @@ class _RaceReader:
         if not isinstance(inverse, Unit):
             inverse = rational(inverse)
         named = self.values.meanings.get(next(iter(border.terms), None))  # type: ignore[arg-type]
-        if isinstance(named, Score) and len(border.terms) == 1 and not border.constant:
+        if isinstance(named, ScaledScore) and len(border.terms) == 1 and not border.constant:
             if isinstance(inverse, Unit):
                 raise _NoLaw("a score and a noise that are both multiples of eps are compared")
             ((_, slope),) = border.terms.items()
@@ -443,7 +443,9 @@ def _factor(power: int, c: Fraction) -> Any:
     return Unit(c, power) if power else c
 
 
-def _exponent(score: Score | None, times: Any = Fraction(1), form: Form | None = None) -> Exponent:
+def _exponent(
+    score: ScaledScore | None, times: Any = Fraction(1), form: Form | None = None
+) -> Exponent:
     factor = times if score is None else times * score.factor
     of = score.form if score is not None else form
     assert of is not None

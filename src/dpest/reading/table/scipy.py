@@ -18,7 +18,7 @@ from dpest.reading.domains.numbers import INT, Real
 from dpest.reading.machine import operators
 from dpest.reading.machine.adopting import NotConcrete, to_python
 from dpest.reading.machine.signals import Refused
-from dpest.reading.machine.values import Array, Distribution, Method, RandomSource
+from dpest.reading.machine.values import Array, Method, RandomSource, SciPyDistribution
 from dpest.reading.table.generator import _noise_of_dpest, whole
 from dpest.reading.table.numpy_functions import numpy_kind
 from dpest.reading.table.registry import TABLE, entry
@@ -43,7 +43,7 @@ _SHAPES = {"geom": 1, "poisson": 1, "binom": 2, "bernoulli": 1, "randint": 2, "d
 
 
 def _given(
-    distribution: Distribution, args: tuple[Any, ...], options: dict[str, Any], *names: str
+    distribution: SciPyDistribution, args: tuple[Any, ...], options: dict[str, Any], *names: str
 ) -> _Given | None:
     """The parameters of a call; `names` are those that follow after them. None: not understood."""
     if distribution.frozen:
@@ -63,16 +63,16 @@ def _given(
     return _Given(args[:shapes], known.get("loc", 0), known.get("scale", 1), known.get("size"))
 
 
-def distribution_of(distribution: Distribution) -> Distribution:
+def distribution_of(distribution: SciPyDistribution) -> SciPyDistribution:
     """The same without its parameters."""
-    return Distribution(distribution.name)
+    return SciPyDistribution(distribution.name)
 
 
 @entry(Method("distribution", "freeze"))
-def freeze(m: Machine, distribution: Distribution, *args: Any, **options: Any) -> Any:
+def freeze(m: Machine, distribution: SciPyDistribution, *args: Any, **options: Any) -> Any:
     if distribution.frozen or _given(distribution, args, options) is None:
         raise Refused(f"scipy.stats.{distribution.name} with these arguments", _INSTEAD)
-    return Distribution(distribution.name, True, args, tuple(options.items()))
+    return SciPyDistribution(distribution.name, True, args, tuple(options.items()))
 
 
 # Draws
@@ -145,7 +145,11 @@ _DRAWS: dict[str, Callable[..., Any]] = {
 
 @entry(Method("distribution", "rvs"))
 def rvs(
-    m: Machine, distribution: Distribution, *args: Any, random_state: Any = None, **options: Any
+    m: Machine,
+    distribution: SciPyDistribution,
+    *args: Any,
+    random_state: Any = None,
+    **options: Any,
 ) -> Any:
     name = distribution.name
     if not isinstance(random_state, RandomSource):
@@ -194,7 +198,9 @@ _QUANTILES: dict[str, Callable[[Machine, Any], Any]] = {
 
 
 @entry(Method("distribution", "ppf"))
-def quantile(m: Machine, distribution: Distribution, q: Any, *args: Any, **options: Any) -> Any:
+def quantile(
+    m: Machine, distribution: SciPyDistribution, q: Any, *args: Any, **options: Any
+) -> Any:
     known = _computed(m, "ppf", distribution, (q, *args), options)
     if known is not None:
         return known
@@ -208,7 +214,7 @@ def quantile(m: Machine, distribution: Distribution, q: Any, *args: Any, **optio
 
 
 def _computed(
-    m: Machine, method: str, distribution: Distribution, args: tuple[Any, ...], options: Any
+    m: Machine, method: str, distribution: SciPyDistribution, args: tuple[Any, ...], options: Any
 ) -> Any:
     """What SciPy gives of known numbers; None where something is not known."""
     try:
@@ -225,7 +231,7 @@ def _computed(
 
 
 def _of_known_numbers(method: str) -> Any:
-    def made(m: Machine, distribution: Distribution, *args: Any, **options: Any) -> Any:
+    def made(m: Machine, distribution: SciPyDistribution, *args: Any, **options: Any) -> Any:
         found = _computed(m, method, distribution, args, options)
         if found is None:
             raise Refused(f"scipy.stats.{distribution.name}.{method} of a noisy or private value")

@@ -39,7 +39,7 @@ class NotSummable(Exception):
 
 
 @dataclass(frozen=True)
-class Walk:
+class TurnWalk:
     """Ways one after the other to a node, with the weight of the loops that were cut out.
 
     `visited` are the nodes of the loop that it is in.
@@ -52,8 +52,8 @@ class Walk:
     weight: Chance = _ONE
     visited: frozenset[int] = frozenset()
 
-    def then(self, way: Way) -> Walk:
-        return Walk(
+    def then(self, way: Way) -> TurnWalk:
+        return TurnWalk(
             way.target,
             self.conditions + way.conditions,
             self.draws + way.draws,
@@ -94,7 +94,7 @@ class _Paths:
         self.parts = _components(nodes)
         self.loops = {n: part[0] for part in self.parts if _is_loop(nodes, part) for n in part}
         self.leftover = 0.0
-        self._arrived: dict[int, list[Walk]] = {0: [Walk(0)]}
+        self._arrived: dict[int, list[TurnWalk]] = {0: [TurnWalk(0)]}
         self._merged = 0
         self._paths = 0
         self._factors: dict[tuple[int, frozenset[int]], Chance] = {}
@@ -106,7 +106,7 @@ class _Paths:
                 for walk in self._together(node, self._arrived.pop(node, [])):
                     yield from self._followed(replace(walk, visited=frozenset()))
 
-    def _followed(self, first: Walk) -> Iterator[Edge]:
+    def _followed(self, first: TurnWalk) -> Iterator[Edge]:
         """The walk to its ends, and to where it leaves the loop that it is in."""
         pending = [self._entered(first)]
         home = self.loops.get(first.node)
@@ -126,18 +126,18 @@ class _Paths:
                 elif way.target not in walk.visited:
                     pending.append(self._entered(after))
 
-    def _entered(self, walk: Walk) -> Walk:
+    def _entered(self, walk: TurnWalk) -> TurnWalk:
         """The walk with the weight of the loops from its node back to it."""
         if walk.node not in self.loops:
             return walk
         weight = walk.weight * self._factor(walk.node, walk.visited)
         return replace(walk, weight=weight, visited=walk.visited | {walk.node})
 
-    def _leave(self, walk: Walk) -> None:
+    def _leave(self, walk: TurnWalk) -> None:
         bound = mass_bound(walk.conditions, walk.picks, self.noises)
         self.leftover += float(walk.weight) * bound
 
-    def _ended(self, walk: Walk, release: Release) -> Edge:
+    def _ended(self, walk: TurnWalk, release: Release) -> Edge:
         self._paths += 1
         if self._paths > self.most_paths:
             raise ManyTurns(f"more than {self.most_paths} paths")
@@ -148,12 +148,12 @@ class _Paths:
 
     # Walks that differ in forgotten noise
 
-    def _together(self, node: int, walks: Sequence[Walk]) -> list[Walk]:
+    def _together(self, node: int, walks: Sequence[TurnWalk]) -> list[TurnWalk]:
         if len(walks) < 2:
             return list(walks)
         live = self.nodes[node].live
-        groups: dict[object, list[tuple[Walk, Chance]]] = {}
-        found: list[Walk] = []
+        groups: dict[object, list[tuple[TurnWalk, Chance]]] = {}
+        found: list[TurnWalk] = []
         for walk in walks:
             kept, forgotten = _parted(walk, live)
             chance = probability(distinct(forgotten.conditions), walk.picks, self.noises)
@@ -167,11 +167,11 @@ class _Paths:
             found.append(walk if len(group) == 1 else self._one(group, live))
         return found
 
-    def _one(self, group: Sequence[tuple[Walk, Chance]], live: frozenset[Symbol]) -> Walk:
+    def _one(self, group: Sequence[tuple[TurnWalk, Chance]], live: frozenset[Symbol]) -> TurnWalk:
         kept, _ = _parted(group[0][0], live)
         picked = _picked(f"turn{self._merged}", _sum([chance for _, chance in group]))
         self._merged += 1
-        return Walk(kept.node, kept.conditions, kept.draws, (picked,))
+        return TurnWalk(kept.node, kept.conditions, kept.draws, (picked,))
 
     # Loops
 
@@ -199,7 +199,7 @@ class _Paths:
     def _returns(self, node: int, before: frozenset[int]) -> Iterator[Chance]:
         """The probabilities of the ways from a node back to it."""
         home = self.loops[node]
-        pending = [Walk(node, visited=before | {node})]
+        pending = [TurnWalk(node, visited=before | {node})]
         count = 0
         while pending:
             walk = pending.pop()
@@ -215,7 +215,7 @@ class _Paths:
                 elif way.target not in walk.visited:
                     pending.append(self._entered(after))
 
-    def _chance(self, walk: Walk) -> Chance:
+    def _chance(self, walk: TurnWalk) -> Chance:
         drawn = {d.symbol for d in walk.draws}
         if any(not drawn.issuperset(c.form.terms) for c in walk.conditions):
             raise NotSummable
@@ -238,7 +238,7 @@ def _sum(chances: Sequence[Chance]) -> Chance:
     return math.fsum(chances)
 
 
-def _parted(walk: Walk, live: Iterable[Symbol]) -> tuple[Walk, Walk]:
+def _parted(walk: TurnWalk, live: Iterable[Symbol]) -> tuple[TurnWalk, TurnWalk]:
     """What a walk says of live noise, and of what hangs together with it; and the rest."""
     near = set(live)
     left, found = list(walk.conditions), set[int]()
@@ -253,8 +253,8 @@ def _parted(walk: Walk, live: Iterable[Symbol]) -> tuple[Walk, Walk]:
     draws = tuple(d for d in walk.draws if d.symbol in near)
     forgotten = tuple(d for d in walk.draws if d.symbol not in near)
     return (
-        Walk(walk.node, kept, draws),
-        Walk(walk.node, tuple(left), forgotten, walk.picks, walk.weight),
+        TurnWalk(walk.node, kept, draws),
+        TurnWalk(walk.node, tuple(left), forgotten, walk.picks, walk.weight),
     )
 
 

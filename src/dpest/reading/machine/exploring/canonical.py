@@ -42,11 +42,11 @@ from dpest.reading.machine.values import (
     BoundMethod,
     Closure,
     DictView,
-    Distribution,
     Known,
     Partial,
     RandomSource,
     Ref,
+    SciPyDistribution,
     Super,
 )
 
@@ -247,7 +247,7 @@ class CanonicalWalk:
             return ("atom", kind, value)
         if kind is BoundMethod:
             return ("method", self.value(value.function), self.value(value.owner))
-        if kind in (Array, Closure, Partial, DictView, RandomSource, Distribution):
+        if kind in (Array, Closure, Partial, DictView, RandomSource, SciPyDistribution):
             return self._identified(value)
         if kind is Known:
             return ("known", id(value.thing))
@@ -274,7 +274,7 @@ class CanonicalWalk:
         self.identities[id(value)] = len(self.identities)
         if isinstance(value, RandomSource):
             return ("random", value.library, value.kind)
-        if isinstance(value, Distribution):
+        if isinstance(value, SciPyDistribution):
             given = (value.name, value.frozen, value.args, value.kwargs)
             return ("distribution", *map(self.value, given))
         if isinstance(value, Array):

@@ -15,7 +15,7 @@ from dpest.reading.domains.arithmetic import conjunction_of, disjunction_of
 from dpest.reading.domains.numbers import Truth
 
 
-class Case(Protocol):
+class DrawCase(Protocol):
     """One of the ways that a draw may fall."""
 
     @property
@@ -32,24 +32,24 @@ class Case(Protocol):
         ...
 
 
-class Change(Protocol):
+class DrawChange(Protocol):
     """`keeps_draw`: the conditions on the draw stay as they are."""
 
     draw: Symbol
     keeps_draw: bool
 
     @property
-    def cases(self) -> Sequence[Case]: ...
+    def cases(self) -> Sequence[DrawCase]: ...
 
 
-class Way(NamedTuple):
+class ChangedWay(NamedTuple):
     """What was decided on a way through a function, in order, and the numbers at its end."""
 
     conditions: tuple[Condition, ...]
     forms: tuple[Form, ...]
 
 
-def changed(change: Change, way: Way) -> list[Way]:
+def changed(change: DrawChange, way: ChangedWay) -> list[ChangedWay]:
     """A way, with the change applied: one for each case that is possible on it."""
     found = [(case, _in_case(change, case, way)) for case in change.cases]
     possible = [(case, new) for case, new in found if new is not None]
@@ -59,15 +59,15 @@ def changed(change: Change, way: Way) -> list[Way]:
         return distinct
     if len(distinct) <= 1 and (about or len(possible) == len(change.cases)):
         return distinct
-    return [Way((*case.side, *new.conditions), new.forms) for case, new in possible]
+    return [ChangedWay((*case.side, *new.conditions), new.forms) for case, new in possible]
 
 
-def _is_about(change: Change, condition: Condition) -> bool:
+def _is_about(change: DrawChange, condition: Condition) -> bool:
     """Whether it says how the draw fell."""
     return condition.form.terms.keys() == {change.draw}
 
 
-def _in_case(change: Change, case: Case, way: Way) -> Way | None:
+def _in_case(change: DrawChange, case: DrawCase, way: ChangedWay) -> ChangedWay | None:
     conditions: dict[Condition, None] = {}
     for condition in way.conditions:
         if _is_about(change, condition):
@@ -82,19 +82,19 @@ def _in_case(change: Change, case: Case, way: Way) -> Way | None:
             return None
         if known is None:
             conditions[new] = None
-    return Way(tuple(conditions), tuple(_changed_form(case, f) for f in way.forms))
+    return ChangedWay(tuple(conditions), tuple(_changed_form(case, f) for f in way.forms))
 
 
-def _changed_form(case: Case, form: Form) -> Form:
+def _changed_form(case: DrawCase, form: Form) -> Form:
     values = {s: v for s in form.terms if (v := case.value(s)) is not None}
     return form.substitute(values) if values else form
 
 
-def _substituted(case: Case, condition: Condition) -> Condition:
+def _substituted(case: DrawCase, condition: Condition) -> Condition:
     return Condition(_changed_form(case, condition.form), condition.relation)
 
 
-def changed_truth(change: Change, truth: Truth) -> Truth | bool:
+def changed_truth(change: DrawChange, truth: Truth) -> Truth | bool:
     """A formula, with the change applied."""
     if truth.condition is None:
         parts = tuple(changed_truth(change, part) for part in truth.parts)
@@ -104,7 +104,7 @@ def changed_truth(change: Change, truth: Truth) -> Truth | bool:
     return found.typed(truth.kind) if isinstance(found, Truth) else bool(found)
 
 
-def _changed_condition(change: Change, condition: Condition) -> Truth | bool:
+def _changed_condition(change: DrawChange, condition: Condition) -> Truth | bool:
     about = _is_about(change, condition)
     if about and change.keeps_draw:
         return Truth(condition)
@@ -133,7 +133,7 @@ def _same(a: Truth | bool, b: Truth | bool) -> bool:
 
 
 def symbols_in(
-    way: Way, definitions: Mapping[Symbol, Truth]
+    way: ChangedWay, definitions: Mapping[Symbol, Truth]
 ) -> Iterator[tuple[Symbol, Condition | None]]:
     """All symbols of a way, those of the truths in it too; with the condition that they are in."""
     seen: set[Symbol] = set()

@@ -12,7 +12,7 @@ from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.noise.exponential import Exponential
 from dpest.noise.family import Noise
 from dpest.reading.domains.numbers import Truth
-from dpest.reading.rewrites.draws.changes import Way, symbols_in
+from dpest.reading.rewrites.draws.changes import ChangedWay, symbols_in
 from dpest.reading.rewrites.laws.protocol import (
     Applied,
     Combination,
@@ -28,7 +28,7 @@ from dpest.reading.rewrites.laws.signs import is_fair
 _ONE = Fraction(1)
 
 
-class Side:
+class SignSide:
     """The new noise is positive, or it is not."""
 
     def __init__(self, pair: SignAndSize, positive: bool) -> None:
@@ -57,7 +57,7 @@ class SignAndSize:
         (self.draw,) = heads.form.terms
         self.heads, self.size = heads, size
         self.noise: Symbol
-        self.cases = (Side(self, True), Side(self, False))
+        self.cases = (SignSide(self, True), SignSide(self, False))
         truth = Holds(linear(heads.form, noises), heads.relation)
         sign = Combination(-_ONE, ((2 * _ONE, truth),))
         self._made = Applied("*", (sign, Drawn(size, noises[size])))
@@ -75,7 +75,7 @@ def _direction(condition: Condition) -> bool:
 
 
 def pairs(
-    ways: Sequence[Way],
+    ways: Sequence[ChangedWay],
     noises: Mapping[Symbol, Noise],
     definitions: Mapping[Symbol, Truth],
     order: Mapping[Symbol, int],
@@ -92,7 +92,7 @@ def pairs(
                 yield SignAndSize(coins[coin], size, noises)
 
 
-def _turned(ways: Sequence[Way]) -> list[Symbol]:
+def _turned(ways: Sequence[ChangedWay]) -> list[Symbol]:
     """The symbols that stand with both signs, in what is released or beside another symbol."""
     seen: dict[Symbol, set[tuple[Symbol | None, bool]]] = {}
     for way in ways:
@@ -112,7 +112,7 @@ def _turned(ways: Sequence[Way]) -> list[Symbol]:
 
 
 def _fair_coins(
-    ways: Sequence[Way], noises: Mapping[Symbol, Noise], definitions: Mapping[Symbol, Truth]
+    ways: Sequence[ChangedWay], noises: Mapping[Symbol, Noise], definitions: Mapping[Symbol, Truth]
 ) -> dict[Symbol, Condition]:
     """Draws of which nothing matters but one condition, which is fair."""
     found: dict[Symbol, Condition] = {}

@@ -12,15 +12,15 @@ from fractions import Fraction
 from dpest.geometry.linear import Condition, Form, Symbol, compare
 from dpest.reading.domains.numbers import Truth
 from dpest.reading.machine.signals import Refused
-from dpest.reading.rewrites.draws.changes import Way, symbols_in
+from dpest.reading.rewrites.draws.changes import ChangedWay, symbols_in
 from dpest.reading.rewrites.laws.curves import (
     BESIDE,
     Bend,
+    CurveRange,
     CutNeeded,
     Line,
-    Range,
     Shape,
-    Unread,
+    UnreadCurve,
     cut,
     range_of,
     shape_on,
@@ -42,7 +42,7 @@ _MOST_PIECES = 16
 class Piece:
     """The draw lies in a piece of its range."""
 
-    def __init__(self, reading: PieceReading, piece: Range) -> None:
+    def __init__(self, reading: PieceReading, piece: CurveRange) -> None:
         self.reading = reading
         self.piece = piece
         self.end: bool | None = None  # from which end of the piece its place is measured
@@ -65,13 +65,13 @@ class Piece:
             shape = shape_on(made, self.piece)
             if isinstance(shape, Line) and shape.slope:
                 raise self.reading.refused(symbol, BESIDE)
-            if isinstance(shape, Unread):
+            if isinstance(shape, UnreadCurve):
                 raise self.reading.refused(symbol, shape)
             self._values[symbol] = self.reading.like(symbol, self._in_terms_of_noise(shape))
         return self._values[symbol]
 
     def _in_terms_of_noise(self, shape: Shape) -> Form:
-        assert not isinstance(shape, Unread)
+        assert not isinstance(shape, UnreadCurve)
         form = Form(None, shape.constant)
         if isinstance(shape, Bend):
             # The noise is −log w, or −log of that.
@@ -88,9 +88,9 @@ class PieceReading:
         self,
         drawn: Drawn,
         curves: Mapping[Symbol, Expression],
-        ways: Sequence[Way],
+        ways: Sequence[ChangedWay],
         definitions: Mapping[Symbol, Truth],
-        refused: Callable[[Symbol, Unread], Refused],
+        refused: Callable[[Symbol, UnreadCurve], Refused],
         like: Callable[[Symbol, Form], Form],
     ) -> None:
         whole = range_of(drawn)
@@ -131,7 +131,7 @@ class PieceReading:
             ends = set()
             for symbol in self._used_on(piece):
                 shape = shape_on(self.curves[symbol], piece.piece)
-                if isinstance(shape, Unread):
+                if isinstance(shape, UnreadCurve):
                     raise self.refused(symbol, shape)
                 if isinstance(shape, Line) and shape.slope:
                     raise self.refused(symbol, BESIDE)
@@ -175,6 +175,6 @@ class PieceReading:
         return made
 
 
-TWO_LOGARITHMS = Unread(
+TWO_LOGARITHMS = UnreadCurve(
     "two logarithms of one uniform draw, of u and of 1 - u", "draw once for each of them"
 )

@@ -18,8 +18,8 @@ from dpest.reading.domains.numbers import Truth
 from dpest.reading.machine.exploring.making import Making
 from dpest.reading.machine.signals import Refused
 from dpest.reading.rewrites.draws.changes import (
-    Change,
-    Way,
+    ChangedWay,
+    DrawChange,
     changed,
     changed_truth,
     conditions_in,
@@ -28,20 +28,20 @@ from dpest.reading.rewrites.draws.changes import (
 from dpest.reading.rewrites.draws.fair_signs import SignAndSize, pairs
 from dpest.reading.rewrites.draws.forks import without_needless_forks
 from dpest.reading.rewrites.draws.pieces import PieceReading
-from dpest.reading.rewrites.laws.curves import Unread, range_of
+from dpest.reading.rewrites.laws.curves import UnreadCurve, range_of
 from dpest.reading.rewrites.laws.protocol import Drawn
 
 _MOST_PATHS = 1024  # that are looked at for coins and noises which are one noise
 
 
-class Held(NamedTuple):
+class HeldWay(NamedTuple):
     """A way through a function, or through a part of it.
 
     `rest` is all of it but its decisions and its numbers: ways with the same rest may become one.
     `group`: the ways of one tree of decisions. `owner` is whatever the way belongs to.
     """
 
-    way: Way
+    way: ChangedWay
     rest: Hashable
     owner: Any
     group: Hashable = None
@@ -51,7 +51,7 @@ class Rereading:
     """The ways through a function while its draws are read again."""
 
     def __init__(
-        self, machine: Making, held: Sequence[Held], noises: Mapping[Symbol, Noise]
+        self, machine: Making, held: Sequence[HeldWay], noises: Mapping[Symbol, Noise]
     ) -> None:
         self.machine = machine
         self.held = list(held)
@@ -60,7 +60,7 @@ class Rereading:
         self.changed = False
 
     @property
-    def ways(self) -> list[Way]:
+    def ways(self) -> list[ChangedWay]:
         return [held.way for held in self.held]
 
     def used(self) -> dict[Symbol, None]:
@@ -118,7 +118,7 @@ class Rereading:
         return ""
 
     def _refused(self, symbols: Sequence[Symbol]) -> Any:
-        def refused(symbol: Symbol, why: Unread) -> Refused:
+        def refused(symbol: Symbol, why: UnreadCurve) -> Refused:
             found = Refused(why.reason, why.advice)
             found.where = self._where([symbol, *symbols]) or None
             return found
@@ -130,7 +130,7 @@ class Rereading:
         form = self.machine.by_law(*change.noise_made(), where)
         (change.noise,) = form.terms
 
-    def _after(self, change: Change) -> list[Held]:
+    def _after(self, change: DrawChange) -> list[HeldWay]:
         """The paths, with a change applied."""
         self.changed = True
         bits = self._changed_bits(change)
@@ -144,7 +144,7 @@ class Rereading:
         self.noises |= {s: known[s] for s in sorted(new) if s in known and s not in self.noises}
         return found
 
-    def _changed_bits(self, change: Change) -> dict[Symbol, Form]:
+    def _changed_bits(self, change: DrawChange) -> dict[Symbol, Form]:
         """Truths that speak of what is changed, as new ones."""
         machine = self.machine
         found: dict[Symbol, Form] = {}
@@ -164,7 +164,7 @@ class Rereading:
                 raise Refused("a truth about noise that is made of draws, inside of another one")
         return found
 
-    def _possible(self, paths: Iterable[Held]) -> list[Held]:
+    def _possible(self, paths: Iterable[HeldWay]) -> list[HeldWay]:
         """Without the paths that nothing comes to: what was unfinished had no bounds."""
         supports = self.machine.supports
         found = []
@@ -179,7 +179,7 @@ class Rereading:
                 found += self.impossible(held)
         return found
 
-    def impossible(self, held: Held) -> list[Held]:
+    def impossible(self, held: HeldWay) -> list[HeldWay]:
         """What is kept of a way that nothing comes to."""
         return []
 
@@ -219,25 +219,25 @@ class Rereading:
     def _join(self) -> None:
         if not self.machine.has_made_noise:
             return
-        groups: dict[Hashable, list[Held]] = {}
+        groups: dict[Hashable, list[HeldWay]] = {}
         for held in self.held:
             groups.setdefault(held.group, []).append(held)
         found = []
         for group in groups.values():
             forks = [(held.way.conditions, (held.way.forms, held.rest), held) for held in group]
             for conditions, _, held in without_needless_forks(forks):
-                found.append(held._replace(way=Way(conditions, held.way.forms)))
+                found.append(held._replace(way=ChangedWay(conditions, held.way.forms)))
         self.changed = self.changed or len(found) < len(self.held)
         self.held = found
 
 
-def forms_of(way: Way) -> Iterator[Form]:
+def forms_of(way: ChangedWay) -> Iterator[Form]:
     yield from way.forms
     yield from (c.form for c in way.conditions)
 
 
-def substituted(way: Way, bits: Mapping[Symbol, Form]) -> Way:
+def substituted(way: ChangedWay, bits: Mapping[Symbol, Form]) -> ChangedWay:
     if not bits:
         return way
     conditions = tuple(Condition(c.form.substitute(bits), c.relation) for c in way.conditions)
-    return Way(conditions, tuple(form.substitute(bits) for form in way.forms))
+    return ChangedWay(conditions, tuple(form.substitute(bits) for form in way.forms))

@@ -36,7 +36,7 @@ _SHAPES = frozenset({"log", "abs", "where", "*", "/"})
 
 
 @dataclass(frozen=True)
-class Range:
+class CurveRange:
     """A piece of the range of a draw: an interval, open on both sides."""
 
     low: Fraction
@@ -69,14 +69,14 @@ class Bend:
 
 
 @dataclass(frozen=True)
-class Unread:
+class UnreadCurve:
     """A function of the draw that has no reading, and why."""
 
     reason: str
     advice: str = ""
 
 
-Shape = Line | Bend | Unread
+Shape = Line | Bend | UnreadCurve
 """What an expression is on one piece."""
 
 
@@ -88,23 +88,23 @@ class CutNeeded(Exception):
         self.place = place
 
 
-def range_of(drawn: Drawn) -> Range | None:
+def range_of(drawn: Drawn) -> CurveRange | None:
     """All values of a uniform draw."""
     noise = drawn.noise
     if not isinstance(noise, Uniform) or not (is_number(noise.low) and is_number(noise.high)):
         return None
     low, high = exact(noise.low), exact(noise.high)
-    return Range(low, high) if low < high else None
+    return CurveRange(low, high) if low < high else None
 
 
-def cut(whole: Range, places: Sequence[Fraction]) -> list[Range]:
+def cut(whole: CurveRange, places: Sequence[Fraction]) -> list[CurveRange]:
     """The pieces of a range between some of its points."""
     inner = sorted({p for p in places if whole.low < p < whole.high})
     ends = [whole.low, *inner, whole.high]
-    return [Range(a, b) for a, b in itertools.pairwise(ends)]
+    return [CurveRange(a, b) for a, b in itertools.pairwise(ends)]
 
 
-def shape_on(made: Expression, piece: Range) -> Shape:
+def shape_on(made: Expression, piece: CurveRange) -> Shape:
     """What an expression of one draw is on a piece; raises CutNeeded."""
     if isinstance(made, Drawn):
         return Line(_ZERO, _ONE)
@@ -118,13 +118,15 @@ def shape_on(made: Expression, piece: Range) -> Shape:
     return _APPLIED.get(made.function, _unread)(made, piece)
 
 
-def _unread(made: Applied, piece: Range) -> Shape:
-    return Unread(f"`{made.function}` of a uniform draw", "only logarithms of it are known noises")
+def _unread(made: Applied, piece: CurveRange) -> Shape:
+    return UnreadCurve(
+        f"`{made.function}` of a uniform draw", "only logarithms of it are known noises"
+    )
 
 
 def _sum(a: Shape, b: Shape) -> Shape:
     for one, other in ((a, b), (b, a)):
-        if isinstance(one, Unread):
+        if isinstance(one, UnreadCurve):
             return one
         if isinstance(one, Line) and not one.slope and isinstance(other, Bend):
             constant = other.constant + one.constant
@@ -136,19 +138,19 @@ def _sum(a: Shape, b: Shape) -> Shape:
             slope = a.slope + b.slope
             constant = a.constant + b.constant
             return Bend(constant, slope, a.depth, a.from_low) if slope else Line(constant)
-        return Unread(
+        return UnreadCurve(
             "two logarithms of one uniform draw, of u and of 1 - u", "draw once for each of them"
         )
     return BESIDE
 
 
-BESIDE = Unread(
+BESIDE = UnreadCurve(
     "a uniform draw that is used beside its logarithm", "draw once for each use of the noise"
 )
 
 
 def _multiple(shape: Shape, factor: Fraction) -> Shape:
-    if isinstance(shape, Unread) or factor == 1:
+    if isinstance(shape, UnreadCurve) or factor == 1:
         return shape
     if isinstance(shape, Line):
         return Line(factor * shape.constant, factor * shape.slope)
@@ -157,7 +159,7 @@ def _multiple(shape: Shape, factor: Fraction) -> Shape:
     return Bend(factor * shape.constant, factor * shape.slope, shape.depth, shape.from_low)
 
 
-def _sign(line: Line, piece: Range) -> int:
+def _sign(line: Line, piece: CurveRange) -> int:
     """The sign of a line inside of a piece; where it changes there, a cut is needed."""
     ends = [line.constant + line.slope * p for p in (piece.low, piece.high)]
     if min(ends) < 0 < max(ends):
@@ -165,59 +167,67 @@ def _sign(line: Line, piece: Range) -> int:
     return (max(ends) > 0) - (min(ends) < 0)
 
 
-def _truth(value: Shape, made: Holds, piece: Range) -> Shape:
+def _truth(value: Shape, made: Holds, piece: CurveRange) -> Shape:
     if isinstance(value, Line):
         return Line(Fraction(int(compare(Fraction(_sign(value, piece)), made.relation))))
-    if isinstance(value, Unread):
+    if isinstance(value, UnreadCurve):
         return value
-    return Unread(
+    return UnreadCurve(
         "the logarithm of a uniform draw that is compared with a number, inside of other noise"
     )
 
 
-def _absolute(made: Applied, piece: Range) -> Shape:
+def _absolute(made: Applied, piece: CurveRange) -> Shape:
     (inner,) = (shape_on(part, piece) for part in made.arguments)
     if isinstance(inner, Line):
         return _multiple(inner, Fraction(_sign(inner, piece)))
     # log w is negative; −log w and its logarithm have no end in common with it.
     if isinstance(inner, Bend) and inner.depth == 1 and not inner.constant:
         return _multiple(inner, Fraction(-1 if inner.slope > 0 else 1))
-    return inner if isinstance(inner, Unread) else Unread("the size of the logarithm of a draw")
+    return (
+        inner
+        if isinstance(inner, UnreadCurve)
+        else UnreadCurve("the size of the logarithm of a draw")
+    )
 
 
-def _where(made: Applied, piece: Range) -> Shape:
+def _where(made: Applied, piece: CurveRange) -> Shape:
     test, yes, no = made.arguments
     found = shape_on(test, piece)
     if isinstance(found, Line) and not found.slope:
         return shape_on(yes if found.constant else no, piece)
-    return found if isinstance(found, Unread) else Unread("a choice by a number that is no truth")
+    return (
+        found
+        if isinstance(found, UnreadCurve)
+        else UnreadCurve("a choice by a number that is no truth")
+    )
 
 
-def _product(made: Applied, piece: Range) -> Shape:
+def _product(made: Applied, piece: CurveRange) -> Shape:
     a, b = (shape_on(part, piece) for part in made.arguments)
     for one, other in ((a, b), (b, a)):
         if isinstance(one, Line) and not one.slope:
             return _multiple(other, one.constant)
     for one in (a, b):
-        if isinstance(one, Unread):
+        if isinstance(one, UnreadCurve):
             return one
-    return Unread("a product of two numbers that are made of one uniform draw")
+    return UnreadCurve("a product of two numbers that are made of one uniform draw")
 
 
-def _quotient(made: Applied, piece: Range) -> Shape:
+def _quotient(made: Applied, piece: CurveRange) -> Shape:
     a, b = (shape_on(part, piece) for part in made.arguments)
     if isinstance(b, Line) and not b.slope and b.constant:
         return _multiple(a, 1 / b.constant)
-    return Unread("a quotient by a number that is made of a uniform draw")
+    return UnreadCurve("a quotient by a number that is made of a uniform draw")
 
 
-def _logarithm(made: Applied, piece: Range) -> Shape:
+def _logarithm(made: Applied, piece: CurveRange) -> Shape:
     (inner,) = (shape_on(part, piece) for part in made.arguments)
     if isinstance(inner, Bend):
         if inner.depth == 1 and (inner.constant, inner.slope) == (0, -1):
             return Bend(_ZERO, _ONE, 2, inner.from_low)
-        return Unread("the logarithm of a logarithm that does not run from 0 without an end")
-    if isinstance(inner, Unread):
+        return UnreadCurve("the logarithm of a logarithm that does not run from 0 without an end")
+    if isinstance(inner, UnreadCurve):
         return inner
     at = [inner.constant + inner.slope * p for p in (piece.low, piece.high)]
     if (min(at), max(at)) == (0, 1):
@@ -225,25 +235,25 @@ def _logarithm(made: Applied, piece: Range) -> Shape:
     return _no_noise(min(at), max(at))
 
 
-def _no_noise(low: Fraction, high: Fraction) -> Unread:
+def _no_noise(low: Fraction, high: Fraction) -> UnreadCurve:
     """Why the logarithm of a uniform number between two others is not read."""
     if low == 0:
-        return Unread(
+        return UnreadCurve(
             f"the logarithm of a uniform draw between 0 and {high}",
             "scale it to run from 0 to 1: log(u / c) + log(c) is log(u)",
         )
     if low < 0:
-        return Unread(
+        return UnreadCurve(
             "the logarithm of a uniform draw that can be negative",
             "log(u), log(1 - u), log(2u) below 1/2 and log(1 - 2|u - 1/2|) can be read",
         )
-    return Unread(
+    return UnreadCurve(
         f"the logarithm of a uniform draw between {low} and {high}: noise with an end",
         "noise that is added to data must have none: let the draw run from 0 to 1",
     )
 
 
-_APPLIED: dict[str, Callable[[Applied, Range], Shape]] = {
+_APPLIED: dict[str, Callable[[Applied, CurveRange], Shape]] = {
     "log": _logarithm,
     "abs": _absolute,
     "where": _where,
@@ -253,8 +263,8 @@ _APPLIED: dict[str, Callable[[Applied, Range], Shape]] = {
 
 
 def pieces_of(
-    made: Expression, whole: Range, cuts: Sequence[Fraction] = ()
-) -> list[tuple[Range, Shape]] | None:
+    made: Expression, whole: CurveRange, cuts: Sequence[Fraction] = ()
+) -> list[tuple[CurveRange, Shape]] | None:
     """The shape of an expression on each piece of the range; None where it has too many pieces."""
     places = list(cuts)
     while len(places) <= _MOST_CUTS:
@@ -273,7 +283,7 @@ def is_positive(made: Expression) -> bool:
     return pieces is not None and all(_shape_is_positive(shape, at) for at, shape in pieces)
 
 
-def _shape_is_positive(shape: Shape, piece: Range) -> bool:
+def _shape_is_positive(shape: Shape, piece: CurveRange) -> bool:
     if isinstance(shape, Line):
         ends = [shape.constant + shape.slope * p for p in (piece.low, piece.high)]
         return min(ends) >= 0 and max(ends) > 0
