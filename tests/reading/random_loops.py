@@ -151,9 +151,7 @@ def agrees(seed: int, runs: int = 12) -> bool:
     source = random.Random(seed)
     for run in range(runs):
         x = [float(Fraction(source.randrange(-160, 160), 16)) for _ in range(run % 6)]
-        draws = Draws(source, eps=graph.world.eps)
+        draws = Draws(source, made=bool(graph.made))
         output = question.run(list(x), draws.generator())
-        walk = _InOrder(graph, x, question.entry, draws.values, seed)
-        walk.noises = draws.noises
-        walk.run(output)
+        _InOrder(graph, x, question.entry, draws, seed).run(output)
     return True

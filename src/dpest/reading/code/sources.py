@@ -44,6 +44,13 @@ def _file(name: str, text: str, flags: int) -> SourceFile:
     try:
         tree = ast.parse(text)
         module = compile(text, name, "exec", flags=flags, dont_inherit=True)
+        # A notebook compiles each statement of a cell by itself, and CPython calls what the same
+        # text imports by other instructions.
+        alone = [
+            compile(ast.Module([statement], []), name, "exec", flags=flags, dont_inherit=True)
+            for statement in tree.body
+            if isinstance(statement, (ast.FunctionDef, ast.ClassDef))
+        ]
     except (SyntaxError, ValueError):
         raise NotLowered("its source can't be parsed", None, name) from None
     functions: dict[int, list[tuple[ast.FunctionDef | ast.Lambda, str | None]]] = {}
@@ -59,7 +66,7 @@ def _file(name: str, text: str, flags: int) -> SourceFile:
             inside = node.name
         pending += [(child, inside) for child in ast.iter_child_nodes(node)]
     compiled: dict[tuple[str, int], list[types.CodeType]] = {}
-    codes = [module]
+    codes = [module, *alone]
     while codes:
         code = codes.pop()
         compiled.setdefault((code.co_name, code.co_firstlineno), []).append(code)

@@ -162,7 +162,7 @@ def _adopted_container(state: State, value: Any, outside: bool) -> Any:
     if isinstance(value, BaseException):
         parts = tuple(inner(v) for v in value.args)
         return placed(Instance(kind, {"args": parts}, outside=outside))
-    if not readable_class(kind):
+    if kind is not types.SimpleNamespace and not readable_class(kind):
         raise Refused(f"an object of the type {kind.__name__}, which is not read")
     ref = placed(Instance(kind, {}, outside=outside))
     found = dict(getattr(value, "__dict__", {}))
