@@ -194,8 +194,8 @@ def _rebuild_object(m: Machine, state: State, ref: Ref, made: dict[int, Any]) ->
             [_rebuilt(m, state, v, made) for v in thing.items], thing.maximum
         )
     elif isinstance(thing, Instance) and isinstance(thing.cls, type):
-        kind: Any = thing.cls
-        found: Any = kind.__new__(kind)
+        owner: Any = thing.cls
+        found: Any = owner.__new__(owner)
         made[ref.address] = found
         for name, value in thing.attributes.items():
             object.__setattr__(found, name, _rebuilt(m, state, value, made))
