@@ -26,7 +26,7 @@ from dpest.reading.machine.adopting import NotConcrete, to_python
 from dpest.reading.machine.executor import Machine
 from dpest.reading.machine.exploring.explorer import Limits, Walk
 from dpest.reading.machine.heap import HeapObject
-from dpest.reading.machine.signals import Fork, Refused
+from dpest.reading.machine.signals import Refused
 from dpest.reading.machine.state import State
 from dpest.reading.machine.values import Array, Lazy, Method, RandomSource, Ref, is_plain
 from dpest.reading.paths_of_code import first_state
@@ -129,15 +129,6 @@ class _ComposingMachine(Machine):
     def is_lazy(self, value: Any) -> bool:
         return isinstance(value, Lazy)
 
-    def _either(self) -> bool:
-        state = self.state
-        if self.taken == len(state.pending):
-            if state.heap.changes != self.changes_before:
-                raise Refused("a decision in the middle of a change")
-            raise Fork([(), ()], (0, 1))
-        self.taken += 1
-        return state.pending[self.taken - 1] == 1
-
     def _free(self, *values: Any) -> OpaqueResult | None:
         """What is computed from opaque values and public ones; None where none is opaque."""
         if any(isinstance(v, HandedData) for v in values):
@@ -153,10 +144,10 @@ class _ComposingMachine(Machine):
 
     def truth_value(self, value: Any) -> Any:
         self._free(value)
-        return self._either() if isinstance(value, OpaqueResult) else super().truth_value(value)
+        return self.either() if isinstance(value, OpaqueResult) else super().truth_value(value)
 
     def holds(self, truth: Any) -> bool:
-        return self._either() if isinstance(truth, OpaqueResult) else super().holds(truth)
+        return self.either() if isinstance(truth, OpaqueResult) else super().holds(truth)
 
     def lazy_operation(self, op: str, *values: Any) -> Any:
         return self._free(*values)

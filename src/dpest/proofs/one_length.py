@@ -67,6 +67,7 @@ def with_either_input(question: ProofGoal, ask: Callable[[ProofGoal], Proof]) ->
 
 def at_length(question: ProofGoal, length: int, certify: bool = True) -> Proof:
     """`certify=False`: for what is said from below alone, of a model that no source defines."""
+    model: MergedModel | None = None
     try:
         model = _model(question, length)
         if len(model.leaves) > _MOST_REGIONS:
@@ -75,12 +76,9 @@ def at_length(question: ProofGoal, length: int, certify: bool = True) -> Proof:
         try:
             return unrolled(question, length, many)
         except (RefusedError, PathLimitError) as error:
-            try:
-                model = _model(question, length)
-            except PathLimitError:
+            if model is None:
                 raise error from None
-            if len(model.leaves) > _MOST_REGIONS:
-                return _by_samples(question, model, length)
+            return _by_samples(question, model, length)
     if any(n.shift_cost.kind == "square" for n in model.noises.values()):
         return _gaussian(question, model, length)
     return _by_cells(question, model, length, certify)

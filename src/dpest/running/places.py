@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import bisect
 import dis
 import functools
 import hashlib
@@ -93,15 +92,6 @@ def user_place() -> Place | None:
     """File and line of the innermost frame that belongs to the user."""
     frame = _user_frame()
     return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
-
-
-def user_call() -> tuple[str, int, int] | None:
-    """The same, and which call of its line it is in, counted from 1 as the code has them."""
-    frame = _user_frame()
-    if frame is None:
-        return None
-    calls = _calls(frame.f_code).get(frame.f_lineno, ())
-    return frame.f_code.co_filename, frame.f_lineno, bisect.bisect_right(calls, frame.f_lasti)
 
 
 def _user_frame() -> FrameType | None:

@@ -117,21 +117,11 @@ class _EntryMachine(LengthMachine):
                 raise Refused("an entry together with something that is no number")
         return OpaqueEntry()
 
-    def _either(self) -> bool:
-        """An opaque truth: both ways."""
-        state = self.state
-        if self.taken == len(state.pending):
-            if state.heap.changes != self.changes_before:
-                raise Refused("a decision in the middle of a change")
-            raise Fork([(), ()], (0, 1))
-        self.taken += 1
-        return state.pending[self.taken - 1] == 1
-
     def holds(self, truth: Any) -> bool:
-        return self._either() if isinstance(truth, OpaqueEntry) else super().holds(truth)
+        return self.either() if isinstance(truth, OpaqueEntry) else super().holds(truth)
 
     def truth_value(self, value: Any) -> Any:
-        return self._either() if isinstance(value, OpaqueEntry) else super().truth_value(value)
+        return self.either() if isinstance(value, OpaqueEntry) else super().truth_value(value)
 
     def lazy_operation(self, op: str, *values: Any) -> Any:
         vectors = any(isinstance(v, Vector) for v in values)

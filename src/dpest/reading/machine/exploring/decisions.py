@@ -99,6 +99,16 @@ class Decisions:
 
     # Choices between several
 
+    def either(self) -> bool:
+        """A truth of which nothing is known: both ways."""
+        state = self.state
+        if self.taken == len(state.pending):
+            if state.heap.changes != self.changes_before:
+                raise Refused("a decision in the middle of a change")
+            raise Fork([(), ()], (0, 1))
+        self.taken += 1
+        return state.pending[self.taken - 1] == 1
+
     def decide(self, options: Sequence[tuple[Condition, ...]], *, endless: bool = False) -> int:
         """Which of several conjunctions holds; they exclude each other, and one of them does.
 
