@@ -97,6 +97,12 @@ def test_runs_to_refute_grows_as_the_excess_shrinks():
     assert wanted[-1] == math.inf
 
 
+@pytest.mark.parametrize("q", [1e-300, 1e-38, 1e-17, 1e-12])
+def test_a_chance_that_is_all_but_zero_is_one_that_never_comes_up(q):
+    assert runs_to_refute(0.5, q, 5.0, 0.0) == runs_to_refute(0.5, 0.0, 5.0, 0.0)
+    assert runs_to_refute(1.0 - 1e-16, q, 5.0, 0.1) == runs_to_refute(1.0, 0.0, 5.0, 0.1)
+
+
 def test_certainty_in_words():
     assert certainty(0.0) == "50 %"
     assert certainty(1.0) == "73 %"

@@ -37,9 +37,19 @@ def runs_to_refute(p: float, q: float, epsilon: float, delta: float) -> float:
 def _unlucky(p: float, q: float, runs: int, ways: tuple[float, float]) -> tuple[int, int]:
     """Too few hits on the first input and too many on the second: so many standard errors each."""
     low, high = special.ndtr(-_UNLUCKY * ways[0]), special.ndtr(_UNLUCKY * ways[1])
-    first = int(special.bdtrik(low, runs, p)) if p < 1 else runs
-    second = math.ceil(special.bdtrik(high, runs, q)) if q > 0 else 0
-    return max(first, 0), min(second, runs)
+    return math.floor(_quantile(low, runs, p)), math.ceil(_quantile(high, runs, q))
+
+
+def _quantile(level: float, runs: int, chance: float) -> float:
+    """The count up to which the hits lie with a chance of `level`, between whole numbers too.
+
+    SciPy's inverse gives no number where all hits, or none, are nearly certain.
+    """
+    if chance <= 0.0 or (chance < 1.0 and runs * math.log1p(-chance) >= math.log(level)):
+        return 0.0
+    if runs * math.log(chance) >= math.log1p(-level):
+        return float(runs)
+    return min(max(float(special.bdtrik(level, runs, chance)), 0.0), float(runs))
 
 
 def _refutes(p: float, q: float, epsilon: float, delta: float, runs: int) -> bool:
