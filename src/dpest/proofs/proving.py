@@ -25,7 +25,7 @@ from dpest.errors import (
     UntraceableError,
 )
 from dpest.evidence import EPSILON, Measure
-from dpest.kernel.approximate.stages import MOVED
+from dpest.kernel.approximate.ways import MOVED
 from dpest.proofs import composition
 from dpest.proofs.approximate.proving import contributions, proof_of
 from dpest.proofs.enumeration.each_entry import each_entry_proof

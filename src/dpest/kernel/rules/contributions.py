@@ -5,7 +5,7 @@ do everything else with public values: parameters, and such noisy forms (its *ro
 differ in one record. For fixed public values each sum moves by f of that record (add or remove), or
 by a difference of two (replace): all other terms are equal, and addition commutes. So the bound is
 that of the adaptive composition of the rows' noises, each moved by no more than the record can move
-its row (`approximate/stages.py`), and the output is a post-processing of the rows.
+its row (`approximate/shifts.py`), and the output is a post-processing of the rows.
 
 Neighbours whose entries move (l1, linf, monotone): each sum, and each entry, moves by no more than
 its slope times the move.
@@ -45,17 +45,7 @@ from ..approximate.accountant import (
     rho_bound,
 )
 from ..approximate.choices import RACING
-from ..approximate.stages import (
-    MOVED,
-    StageCase,
-    StageChoice,
-    StageGate,
-    StageNoise,
-    StagePass,
-    StageWay,
-    steps_of,
-    together,
-)
+from ..approximate.steps import steps_of, together
 from ..approximate.terms import (
     RELATIONS,
     End,
@@ -64,6 +54,15 @@ from ..approximate.terms import (
     RecordForm,
     RecordSymbol,
     RecordTerms,
+)
+from ..approximate.ways import (
+    MOVED,
+    StageCase,
+    StageChoice,
+    StageGate,
+    StageNoise,
+    StagePass,
+    StageWay,
 )
 from ..fields import Extended, Fields, extended, listed, rational, text, whole
 from ..header import Header

@@ -21,7 +21,7 @@ from dpest.ask.tables import Column, Table
 from dpest.errors import RefusedError
 from dpest.evidence import EPSILON, Measure, at_the_edge, up_to_rounding
 from dpest.kernel.approximate.accountant import Account, LossGrid, mu2_bound, pure_bound, rho_bound
-from dpest.kernel.approximate.stages import MOVED
+from dpest.kernel.approximate.ways import MOVED
 from dpest.kernel.rules.contributions import ledger_of
 from dpest.proofs.approximate.exporting import columns, exported
 from dpest.proofs.approximate.replay import replay
