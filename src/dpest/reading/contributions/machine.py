@@ -47,7 +47,7 @@ from dpest.reading.contributions.control.stack import (
     holds_data,
 )
 from dpest.reading.contributions.forms import NOISE, RECORD, Raised, SymbolicForm, Terms, Unread
-from dpest.reading.contributions.functions import order_statistics as order_statistics
+from dpest.reading.contributions.functions.containers import count_of
 from dpest.reading.contributions.functions.flips import (
     CANDIDATE,
     Flip,
@@ -55,6 +55,7 @@ from dpest.reading.contributions.functions.flips import (
     flip_of,
     settle,
 )
+from dpest.reading.contributions.functions.methods.calling import attribute_of, call_method
 from dpest.reading.contributions.functions.pandas_functions import pandas_entry
 from dpest.reading.contributions.functions.purity import (
     is_known,
@@ -64,7 +65,6 @@ from dpest.reading.contributions.functions.purity import (
     is_pure,
     module_of,
 )
-from dpest.reading.contributions.functions.python_functions import FUNCTIONS, METHODS
 from dpest.reading.contributions.functions.selections import against_weights
 from dpest.reading.contributions.functions.sources import draw
 from dpest.reading.contributions.functions.statistics import distinct, quantified
@@ -73,7 +73,7 @@ from dpest.reading.contributions.loops import KEYS, NeedsKey
 from dpest.reading.contributions.made_noise import with_made_noise
 from dpest.reading.contributions.persons import PERSON, by_person, of_people
 from dpest.reading.contributions.shapes import constructed, is_record_class
-from dpest.reading.contributions.table import count_of
+from dpest.reading.contributions.table import FUNCTIONS
 from dpest.reading.contributions.values import (
     Bound,
     Combined,
@@ -349,7 +349,7 @@ class ContributionMachine(Publics):
                 raise Unread(f"{owner.__name__} has no {name}")
             return self.admitted(getattr(owner, name), f"{owner.__name__}.{name}")
         if isinstance(owner, (Rows, Seq, Map, SmallArray, KeyCounts, SymbolicForm)):
-            return METHODS.attribute(self, owner, name)
+            return attribute_of(self, owner, name)
         if is_number(owner) or isinstance(owner, str):
             return Bound(owner, name)
         if isinstance(owner, type) or callable(owner):
@@ -368,7 +368,7 @@ class ContributionMachine(Publics):
         if isinstance(function, Bound):
             if isinstance(function.owner, PublicValue):
                 return self.publicly(method_of(function.name), function.owner, *arguments, **named)
-            return METHODS.call(self, function.owner, function.name, arguments, named)
+            return call_method(self, function.owner, function.name, arguments, named)
         if isinstance(function, LoweredFunction):
             return self.enter(function, arguments, named)
         if isinstance(function, ObjectMethod):

@@ -16,10 +16,9 @@ from dpest.reading.contributions.control.objects import (
 )
 from dpest.reading.contributions.control.stack import CallFrame, Managed
 from dpest.reading.contributions.forms import Raised, SymbolicForm, Unread
-from dpest.reading.contributions.functions.purity import POST
+from dpest.reading.contributions.functions.purity import POST, PURE_MODULES
 from dpest.reading.contributions.functions.units import has_unit
 from dpest.reading.contributions.persons import PERSON
-from dpest.reading.contributions.table import PURE_MODULES
 from dpest.reading.contributions.values import (
     LoweredFunction,
     Map,

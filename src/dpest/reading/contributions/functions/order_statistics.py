@@ -21,15 +21,16 @@ from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.control.public import Recipe
 from dpest.reading.contributions.forms import SymbolicForm, Unread
 from dpest.reading.contributions.functions import statistics as bounded_statistics
+from dpest.reading.contributions.functions.registry import FUNCTIONS, rows_of
 from dpest.reading.contributions.ledger import OrderStatistic
-from dpest.reading.contributions.table import FUNCTIONS, rows_of
 from dpest.reading.contributions.values import Object, PublicValue, Rows
 
 if TYPE_CHECKING:
     from dpest.reading.contributions.machine import ContributionMachine
 
-# Their entries come first: they are asked where data are not read by cases.
-assert bounded_statistics is not None
+EXTENDED = (bounded_statistics,)
+"""Its entries come first: those here leave to them what is not read by cases."""
+
 _Arguments = list[Any]
 _Named = dict[str, Any]
 Handler = Callable[["ContributionMachine", _Arguments, _Named], Any]

@@ -6,9 +6,10 @@ import types
 from typing import Any
 
 from dpest.reading.contributions.arithmetic import is_plain
-from dpest.reading.contributions.functions.python_functions import FUNCTIONS
-from dpest.reading.contributions.table import PURE_MODULES
+from dpest.reading.contributions.functions.registry import FUNCTIONS
 from dpest.reading.contributions.values import Seq
+
+PURE_MODULES = ("math", "numpy", "scipy", "fractions", "operator", "collections", "itertools")
 
 
 def module_of(function: Any) -> str:

@@ -1,4 +1,4 @@
-"""Further functions of Python and NumPy, on values that are not plain."""
+"""Functions of Python and NumPy that take functions, go on through values, or shape arrays."""
 
 from __future__ import annotations
 
@@ -12,23 +12,20 @@ import itertools
 import operator
 import types
 import warnings
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from dpest.reading.contributions.arithmetic import is_number, is_plain, natively, unshared
+from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.control.objects import Own, PartialCall
-from dpest.reading.contributions.control.public import method_of
 from dpest.reading.contributions.control.stack import Suspended
 from dpest.reading.contributions.forms import NOISE, SymbolicForm, Unread
-from dpest.reading.contributions.functions.flips import drawn_from
+from dpest.reading.contributions.functions.registry import FUNCTIONS, entry
 from dpest.reading.contributions.functions.selections import largest, of_record
 from dpest.reading.contributions.functions.units import has_unit
 from dpest.reading.contributions.shapes import Record
-from dpest.reading.contributions.table import FUNCTIONS, METHODS, entry
 from dpest.reading.contributions.values import (
     Case,
     Combined,
@@ -465,128 +462,6 @@ def _filled(number: float) -> Any:
 FUNCTIONS[np.zeros_like], FUNCTIONS[np.ones_like] = _filled(0.0), _filled(1.0)
 
 
-# Methods of lists, dicts and text ----------------------------------------------------------------
-
-
-def _list_method(
-    m: ContributionMachine, owner: Seq, name: str, arguments: _Arguments, named: _Named
-) -> Any:
-    listed = owner.rows is None and not owner.bag and all(map(is_plain, owner.items))
-    if name in ("index", "count") and listed and len(arguments) == 1 and is_plain(arguments[0]):
-        return natively(method_of(name), list(owner.items), arguments[0])
-    if name == "pop" and len(arguments) == 1 and m.record is None and m.key is None:
-        candidate = drawn_from(m, owner, arguments[0])
-        if candidate is not None:
-            return candidate
-    if owner.rows is not None or owner.bag or m.record is not None or m.key is not None:
-        raise Unread(f"the method `{name}` of a list")
-    arguments = list(map(m.pinned_public, arguments)) if name in ("pop", "remove") else arguments
-    if name == "remove" and is_plain(arguments[0]) and all(map(is_plain, owner.items)):
-        unshared(owner)
-        if arguments[0] not in owner.items:
-            raise Unread("a value that is removed, and is not there")
-        owner.items.remove(arguments[0])
-        return None
-    if name == "pop" and len(arguments) <= 1 and all(isinstance(a, int) for a in arguments):
-        unshared(owner)
-        if not owner.items:
-            raise Unread("pop of an empty list")
-        return owner.items.pop(*arguments)
-    if name == "insert" and isinstance(arguments[0], int):
-        unshared(owner)
-        owner.items.insert(*arguments)
-        return None
-    if name == "reverse" and not arguments:
-        unshared(owner)
-        owner.items.reverse()
-        return None
-    if name == "clear" and not arguments:
-        unshared(owner)
-        owner.items.clear()
-        return None
-    if name == "sort":
-        unshared(owner)
-        key, reverse = given(arguments, named, "key", "reverse", key=None, reverse=False)
-        found = m.call(builtins.sorted, [owner], {"key": key, "reverse": reverse})
-        owner.items = m.listed(found)
-        return None
-    if name in ("index", "count") and m.is_public(owner):
-        return m.publicly(method_of(name), owner, *arguments)
-    raise Unread(f"the method `{name}` of a list")
-
-
-def _dict_method(
-    m: ContributionMachine, owner: Map, name: str, arguments: _Arguments, named: _Named
-) -> Any:
-    if owner.open or owner.frozen:
-        raise Unread(f"the method `{name}` of a dict")
-    if name == "update" and len(arguments) <= 1:
-        unshared(owner)
-        for value in arguments:
-            if not isinstance(value, Map) or not value.known:
-                raise Unread("an update by values that are not known")
-            owner.items.update(value.items)
-        owner.items.update(named)
-        return None
-    if name == "copy" and not arguments:
-        return Map(dict(owner.items))
-    arguments = list(map(m.pinned_public, arguments)) if name == "pop" else arguments
-    if name in ("setdefault", "pop") and arguments and is_plain(arguments[0]):
-        unshared(owner)
-        if arguments[0] in owner.items:
-            return owner.items.pop(arguments[0]) if name == "pop" else owner.items[arguments[0]]
-        if len(arguments) < 2:
-            raise Unread(f"no key {arguments[0]!r}")
-        if name == "setdefault":
-            owner.items[arguments[0]] = arguments[1]
-        return arguments[1]
-    raise Unread(f"the method `{name}` of a dict")
-
-
-def _array_method(
-    m: ContributionMachine, owner: SmallArray, name: str, arguments: _Arguments, named: _Named
-) -> Any:
-    functions = {
-        "argmax": np.argmax, "argmin": np.argmin, "max": np.max, "min": np.min, "ravel": np.ravel,
-        "flatten": np.ravel, "cumsum": np.cumsum, "transpose": np.transpose,
-    }  # fmt: skip
-    if name == "reshape":
-        shape = arguments[0] if len(arguments) == 1 else tuple(arguments)
-        return m.call(np.reshape, [owner, shape], named)
-    if name == "round":
-        return m.call(np.round, [owner, *arguments], named)
-    if name in functions:
-        return m.call(functions[name], [owner, *arguments], named)
-    if is_plain(owner) and all(map(is_plain, arguments)):
-        return natively(method_of(name), owner, *arguments, **named)
-    if name in ("std", "var", "argsort", "sort", "nonzero", "any", "all", "prod"):
-        return m.publicly(method_of(name), owner, *arguments, **named)
-    raise Unread(f"the method `{name}` of an array")
-
-
-def _rows_method(
-    m: ContributionMachine, owner: Rows, name: str, arguments: _Arguments, named: _Named
-) -> Any:
-    """Methods of an array with a row for each record."""
-    if name in ("max", "min"):
-        return m.call({"max": np.max, "min": np.min}[name], [owner, *arguments], named)
-    shapes = {c.element.shape if isinstance(c.element, SmallArray) else () for c in owner.cases}
-    if len(shapes) != 1 or not owner.whole:
-        raise Unread(f"the method `{name}` of an array of the data")
-    (shape,) = shapes
-    if name == "reshape" and not named:
-        wanted = arguments[0] if len(arguments) == 1 else tuple(arguments)
-        wanted = wanted if isinstance(wanted, tuple) else (wanted,)
-        rows = bool(wanted) and (wanted[0] == -1 or m.is_length(wanted[0]))
-        if rows and wanted[1:] == shape:
-            return owner
-        if rows and wanted[1:] == (1,) and not shape:
-            return m.per_record(lambda e: SmallArray((1,), [e]), owner)
-    if name in ("ravel", "flatten") and not (arguments or named or shape):
-        return owner
-    raise Unread(f"the method `{name}` of an array of the data")
-
-
 @entry(dataclasses.asdict)
 def _asdict(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     (value,) = given(arguments, named, "obj")
@@ -615,10 +490,3 @@ def _vars(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
         return NotImplemented
     value.shared = True  # the dict is the object's own: neither is to be changed from here on
     return Map(dict(value.attributes), shared=True)
-
-
-METHODS.further = {
-    Seq: _list_method, Map: _dict_method, SmallArray: _array_method, Rows: _rows_method,
-}  # fmt: skip
-
-__all__ = ["Fraction", "is_number"]

@@ -15,9 +15,10 @@ from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.forms import SymbolicForm, Unread
 from dpest.reading.contributions.functions.flips import Permuted
+from dpest.reading.contributions.functions.noise import noise_like, uniform_draw
+from dpest.reading.contributions.functions.registry import FUNCTIONS, entry
 from dpest.reading.contributions.functions.selections import choose, choose_weighted
 from dpest.reading.contributions.functions.units import has_unit, is_positive
-from dpest.reading.contributions.table import FUNCTIONS, entry, noise_like, uniform_draw
 from dpest.reading.contributions.values import Rows, Seq, UnseededGenerator
 from dpest.reading.domains.unit import Complement
 

@@ -18,11 +18,14 @@ import numpy as np
 from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.forms import SymbolicForm, Unread, form_of
+from dpest.reading.contributions.functions import arrays, python_functions, sequences
+from dpest.reading.contributions.functions.registry import FUNCTIONS, entry, rows_of
 from dpest.reading.contributions.ledger import MovedStatistic, Pass
 from dpest.reading.contributions.persons import ends_of, is_user
-from dpest.reading.contributions.table import FUNCTIONS, entry, rows_of
 from dpest.reading.contributions.values import KeyCounts, Object, Option, Rows, RowsIterator
 
+EXTENDED = (arrays, python_functions, sequences)
+"""Their entries come first: those here look at the data alone, and leave the rest to them."""
 ZERO, ONE = Fraction(0), Fraction(1)
 Values = Callable[[list[Any]], float]
 

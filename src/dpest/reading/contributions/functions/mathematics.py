@@ -1,0 +1,204 @@
+"""Functions of numbers, cell by cell: roots and logarithms, tests for NaN, operators, limits."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpest.reading.contributions.arithmetic import is_nan, is_number
+from dpest.reading.contributions.calling import given
+from dpest.reading.contributions.forms import SymbolicForm, Unread
+from dpest.reading.contributions.functions.units import has_unit
+from dpest.reading.contributions.values import Rows, SmallArray
+
+if TYPE_CHECKING:
+    from dpest.reading.contributions.machine import ContributionMachine
+from dpest.reading.contributions.functions.registry import (
+    FUNCTIONS,
+    Handler,
+    all_plain,
+    as_array,
+    entry,
+    rows_of,
+)
+
+
+def _elementwise(op: str, *functions: Any) -> None:
+    def handler(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
+        if all_plain(arguments, named) and not any(map(has_unit, arguments)):
+            return NotImplemented
+        (value,) = given(arguments, named, "x")
+        native = functions[0]
+        return m.elementwise(lambda x: m.function_of(op, native, x), rows_of(m, value))
+
+    for function in functions:
+        FUNCTIONS[function] = handler
+
+
+_elementwise("sqrt", np.sqrt, math.sqrt)
+_elementwise("exp", math.exp)
+_elementwise("npexp", np.exp)
+_elementwise("tanh", np.tanh, math.tanh)
+_elementwise("arctan", np.arctan, math.atan)
+_elementwise("sin", np.sin, math.sin)
+_elementwise("cos", np.cos, math.cos)
+_elementwise("log", math.log, np.log)
+_elementwise("log1p", math.log1p, np.log1p)
+
+
+def _expit() -> None:
+    from scipy.special import expit
+
+    _elementwise("expit", expit)
+
+
+_expit()
+
+
+@entry(np.sign)
+def _sign(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if all_plain(arguments, named):
+        return NotImplemented
+    (value,) = given(arguments, named, "x")
+    value = as_array(m, value)
+    if not isinstance(value, Rows) and not m.in_pass:
+        return m.publicly(np.sign, value)
+
+    def one(x: Any) -> Any:
+        if m.decide(m.compare(">", x, 0)):
+            return 1.0
+        return -1.0 if m.decide(m.compare("<", x, 0)) else 0.0
+
+    return m.elementwise(one, value)
+
+
+@entry(np.square)
+def _square(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    (value,) = given(arguments, named, "x")
+    return m.binary("**", as_array(m, value), 2)
+
+
+def _pair(op: str) -> Handler:
+    def handler(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
+        if all_plain(arguments, named):
+            return NotImplemented
+        a, b = (as_array(m, v) for v in given(arguments, named, "a", "b"))
+        return m.elementwise(lambda x, y: m.extreme(op, [x, y]), a, b)
+
+    return handler
+
+
+FUNCTIONS[np.minimum] = _pair("min")
+FUNCTIONS[np.maximum] = _pair("max")
+
+
+def _pair_of_numbers(op: str) -> Handler:
+    """np.fmin and np.fmax: NaN is left out."""
+
+    def one(m: ContributionMachine, x: Any, y: Any) -> Any:
+        numbers = [v for v in (x, y) if not is_nan(v)]
+        return m.extreme(op, numbers) if numbers else math.nan
+
+    def handler(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
+        if all_plain(arguments, named):
+            return NotImplemented
+        a, b = (as_array(m, v) for v in given(arguments, named, "a", "b"))
+        return m.elementwise(lambda x, y: one(m, x, y), a, b)
+
+    return handler
+
+
+FUNCTIONS[np.fmin] = _pair_of_numbers("min")
+FUNCTIONS[np.fmax] = _pair_of_numbers("max")
+
+
+def _nan_test(on_nan: bool, *functions: Any) -> None:
+    """A test for NaN: a form is a finite number."""
+
+    def handler(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
+        if all_plain(arguments, named):
+            return NotImplemented
+        (value,) = given(arguments, named, "x")
+
+        def one(x: Any) -> bool:
+            if not isinstance(x, SymbolicForm) and not is_number(x):
+                raise Unread("a test for NaN of a value that is no number")
+            return is_nan(x) == on_nan
+
+        return m.elementwise(one, as_array(m, value))
+
+    for function in functions:
+        FUNCTIONS[function] = handler
+
+
+_nan_test(True, np.isnan, math.isnan)
+_nan_test(False, np.isfinite, math.isfinite)
+
+
+@entry(np.nan_to_num)
+def _nan_to_num(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if all_plain(arguments, named):
+        return NotImplemented
+    value, _, nan = given(arguments, named, "x", "copy", "nan", copy=True, nan=0.0)
+    if not is_number(nan):
+        raise Unread("NaN that is replaced by something that is not plain")
+    return m.elementwise(lambda x: nan if is_nan(x) else x, as_array(m, value))
+
+
+def _operator(op: str) -> Handler:
+    def handler(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
+        a, b = (as_array(m, v) for v in given(arguments, named, "a", "b"))
+        return m.binary(op, a, b)
+
+    return handler
+
+
+for _function, _op in (
+    (np.add, "+"), (np.subtract, "-"), (np.multiply, "*"), (np.divide, "/"), (np.matmul, "@"),
+    (np.logical_and, "&"), (np.logical_or, "|"),
+):  # fmt: skip
+    FUNCTIONS[_function] = _operator(_op)
+
+
+@entry(np.dot, np.inner, np.vdot)
+def _dot(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    a, b = (as_array(m, v) for v in given(arguments, named, "a", "b"))
+    if is_number(a) or is_number(b) or isinstance(a, SymbolicForm) or isinstance(b, SymbolicForm):
+        return m.binary("*", a, b)
+    return m.binary("@", a, b)
+
+
+@entry(np.clip)
+def _clip(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if all_plain(arguments, named):
+        return NotImplemented
+    names = {"min": "a_min", "max": "a_max"}
+    named = {names.get(k, k): v for k, v in named.items()}
+    value, low, high = given(arguments, named, "a", "a_min", "a_max", a_min=None, a_max=None)
+    return clipped(m, as_array(m, value), low, high)
+
+
+def clipped(m: ContributionMachine, value: Any, low: Any, high: Any) -> Any:
+    ends = [as_array(m, e) for e in (low, high)]
+    if ends[0] is None or ends[1] is None:
+        return m.elementwise(lambda x: m.clip(x, *ends), value)
+    return m.elementwise(m.clip, value, *ends)
+
+
+@entry(math.hypot, np.hypot)
+def _hypot(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if all_plain(arguments, named):
+        return NotImplemented
+    if any(isinstance(a, (Rows, SmallArray)) for a in arguments) or named:
+        raise Unread("hypot of arrays")
+    return m.terms.norm([m.local(m.form(c)) for c in arguments])
+
+
+@entry(np.where)
+def _where(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if all_plain(arguments, named):
+        return NotImplemented
+    truth, a, b = (as_array(m, v) for v in given(arguments, named, "condition", "x", "y"))
+    return m.elementwise(lambda t, x, y: x if m.decide(t) else y, truth, a, b)

@@ -1,0 +1,1 @@
+"""Methods of lists, mappings and arrays."""
