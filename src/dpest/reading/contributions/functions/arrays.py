@@ -9,12 +9,12 @@ import numpy as np
 from dpest.reading.contributions.arithmetic import is_nan, is_plain
 from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.forms import Unread
+from dpest.reading.contributions.functions.registry import as_array, entry, rows_of
 from dpest.reading.contributions.shapes import structured
 from dpest.reading.contributions.values import Rows, Seq, SmallArray
 
 if TYPE_CHECKING:
     from dpest.reading.contributions.machine import ContributionMachine
-from dpest.reading.contributions.functions.registry import as_array, entry, rows_of
 
 WHOLE_TYPES = (int, np.int64, "int", "int64", "i8")
 

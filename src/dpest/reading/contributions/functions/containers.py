@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpest.reading.contributions.arithmetic import is_plain, unshared
 from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.forms import SymbolicForm, Unread
+from dpest.reading.contributions.functions.registry import entry, rows_of
 from dpest.reading.contributions.ledger import ONCE
 from dpest.reading.contributions.persons import PERSON, derived, is_user, once
 from dpest.reading.contributions.values import (
@@ -24,7 +25,6 @@ from dpest.reading.contributions.values import (
 
 if TYPE_CHECKING:
     from dpest.reading.contributions.machine import ContributionMachine
-from dpest.reading.contributions.functions.registry import entry, rows_of
 
 
 @entry(builtins.list, builtins.tuple)

@@ -12,6 +12,13 @@ import numpy as np
 from dpest.reading.contributions.arithmetic import is_number, is_plain, natively
 from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.forms import RECORD, SymbolicForm, Unread, number
+from dpest.reading.contributions.functions.registry import (
+    FUNCTIONS,
+    Handler,
+    all_plain,
+    entry,
+    rows_of,
+)
 from dpest.reading.contributions.persons import ends_of
 from dpest.reading.contributions.values import (
     Combined,
@@ -24,13 +31,6 @@ from dpest.reading.contributions.values import (
 
 if TYPE_CHECKING:
     from dpest.reading.contributions.machine import ContributionMachine
-from dpest.reading.contributions.functions.registry import (
-    FUNCTIONS,
-    Handler,
-    all_plain,
-    entry,
-    rows_of,
-)
 
 
 @entry(builtins.abs, np.abs, np.absolute, np.fabs, math.fabs)

@@ -9,11 +9,11 @@ import numpy as np
 from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.forms import Unread
+from dpest.reading.contributions.functions.registry import all_plain, as_array, entry, rows_of
 from dpest.reading.contributions.values import Rows, SmallArray
 
 if TYPE_CHECKING:
     from dpest.reading.contributions.machine import ContributionMachine
-from dpest.reading.contributions.functions.registry import all_plain, as_array, entry, rows_of
 
 
 @entry(np.bincount)

@@ -10,11 +10,6 @@ import numpy as np
 from dpest.reading.contributions.arithmetic import is_nan, is_number
 from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.forms import SymbolicForm, Unread
-from dpest.reading.contributions.functions.units import has_unit
-from dpest.reading.contributions.values import Rows, SmallArray
-
-if TYPE_CHECKING:
-    from dpest.reading.contributions.machine import ContributionMachine
 from dpest.reading.contributions.functions.registry import (
     FUNCTIONS,
     Handler,
@@ -23,6 +18,11 @@ from dpest.reading.contributions.functions.registry import (
     entry,
     rows_of,
 )
+from dpest.reading.contributions.functions.units import has_unit
+from dpest.reading.contributions.values import Rows, SmallArray
+
+if TYPE_CHECKING:
+    from dpest.reading.contributions.machine import ContributionMachine
 
 
 def _elementwise(op: str, *functions: Any) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from dpest.reading.contributions.arithmetic import is_number
 from dpest.reading.contributions.forms import SymbolicForm, Unread
+from dpest.reading.contributions.functions.registry import as_array
 from dpest.reading.contributions.functions.units import (
     PRIVATE_SCALE,
     Divided,
@@ -19,7 +20,6 @@ from dpest.reading.contributions.values import Case, Rows, SmallArray, Uniforms
 
 if TYPE_CHECKING:
     from dpest.reading.contributions.machine import ContributionMachine
-from dpest.reading.contributions.functions.registry import as_array
 
 NOISE_FOR_EACH = (
     "noise is drawn for each record. A sensitivity is proved for sums over the records, to which "

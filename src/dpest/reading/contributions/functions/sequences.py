@@ -11,6 +11,13 @@ from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.control.objects import special
 from dpest.reading.contributions.control.public import ordered
 from dpest.reading.contributions.forms import Unread
+from dpest.reading.contributions.functions.registry import (
+    FUNCTIONS,
+    Handler,
+    all_plain,
+    entry,
+    rows_of,
+)
 from dpest.reading.contributions.functions.selections import largest
 from dpest.reading.contributions.persons import by_person
 from dpest.reading.contributions.values import (
@@ -32,13 +39,6 @@ from dpest.reading.contributions.values import (
 
 if TYPE_CHECKING:
     from dpest.reading.contributions.machine import ContributionMachine
-from dpest.reading.contributions.functions.registry import (
-    FUNCTIONS,
-    Handler,
-    all_plain,
-    entry,
-    rows_of,
-)
 
 
 @entry(builtins.len)
