@@ -13,7 +13,7 @@ import random
 import secrets
 import types
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -45,11 +45,18 @@ class DrawScript:
         return noise, 0.0
 
 
+class DrawSource(Protocol):
+    """Where numbers come from: `draws` has the methods of a generator."""
+
+    @property
+    def draws(self) -> Any: ...
+
+
 class ScriptStage:
     """Where scripts are played: the generators ask whichever script is on, or another source."""
 
     def __init__(self) -> None:
-        self.script: DrawScript | None = None
+        self.script: DrawSource | None = None
         self.source: Any = None  # has the methods of a generator
 
     @property
