@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dpest.reading.contributions.control.snapshots import Snapshot
 from dpest.reading.contributions.forms import Unread
-from dpest.reading.contributions.loops import Snapshot
 
 
 def given(arguments: list[Any], named: dict[str, Any], *names: str, **defaults: Any) -> list[Any]:

@@ -1,38 +1,25 @@
-"""Loops over the records, and loops that draw again."""
+"""Loops over the records: one of them goes through the body, and what it adds becomes sums."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpest.reading.code.instructions import Code, Instruction, successors
+from dpest.reading.code.instructions import Instruction
 from dpest.reading.contributions.arithmetic import is_number, is_plain, share, unshared
-from dpest.reading.contributions.forms import (
-    TOTAL,
-    SymbolicForm,
-    Unread,
-    form_of,
-)
+from dpest.reading.contributions.control.bodies import body_of
+from dpest.reading.contributions.control.redrawing import rejected
+from dpest.reading.contributions.control.snapshots import Absent, Left, Place, Snapshot, same_value
+from dpest.reading.contributions.control.whole_numbers import pinned
+from dpest.reading.contributions.forms import TOTAL, SymbolicForm, Unread
 from dpest.reading.contributions.ledger import Recording
 from dpest.reading.contributions.persons import PERSON, person_totals
 from dpest.reading.contributions.values import (
-    Bound,
     Case,
-    DrawMethod,
-    Held,
-    LoweredFunction,
     Map,
-    Object,
-    PlainIterator,
-    ProgramObject,
     RecordTruth,
     Rows,
     RowsIterator,
     Seq,
-    SharedVariable,
     SmallArray,
     Stepped,
 )
@@ -40,28 +27,14 @@ from dpest.reading.contributions.values import (
 if TYPE_CHECKING:
     from dpest.reading.contributions.machine import CallFrame
 
+
 _ROUNDS = 8
 _MOST_LISTS = 64
-_MANY = 64  # values of a field that are looked at one by one
-_MOST = 255  # the same for a graph of sums, which does so in any case
-_CONTAINERS = (Seq, Map, SmallArray, SharedVariable, ProgramObject, PlainIterator)
-_Place = tuple[Any, ...]
 
 KEYS = (
     "which values occur in the data is private, however noisy their counts are. Ask for the values "
     "that can occur: [c[v] for v in range(k)]"
 )
-_WHOLE: dict[str, Callable[..., int]] = {
-    "min": lambda *v: min(v), "max": lambda *v: max(v), "abs": abs, "mul": lambda a, b: a * b
-}  # fmt: skip
-
-
-class Absent:
-    """What a dict has for a key that a record brings: nothing yet, which counts as 0."""
-
-
-class Left:
-    """What a loop over the records left in a variable: it depends on the last one."""
 
 
 class NeedsKey(Unread):
@@ -70,163 +43,6 @@ class NeedsKey(Unread):
     def __init__(self, owner: Map, key: Any) -> None:
         super().__init__("a list for each key of the data, outside of a loop over the records")
         self.owner, self.key = owner, key
-
-
-class Snapshot:
-    """All containers that frames hold, and the registers of the last frame: to go back to."""
-
-    def __init__(self, frames: list[CallFrame]) -> None:
-        self.frame = frames[-1]
-        self.registers = dict(self.frame.registers)
-        self.kept: dict[int, tuple[Any, Any]] = {}
-        for frame in frames:
-            for value in (*frame.registers.values(), frame.yielded):
-                self._walk(value)
-
-    def _walk(self, value: Any) -> None:
-        if isinstance(value, tuple):
-            for v in value:
-                self._walk(v)
-        elif _holds(value) and id(value) not in self.kept:
-            inside = _inside(value)
-            self.kept[id(value)] = (value, inside)
-            for v in inside.values() if isinstance(inside, dict) else inside:
-                self._walk(v)
-            if isinstance(value, PlainIterator):
-                self._walk(tuple(value.values))
-        else:
-            self._walk(held_by(value))
-
-    def restore(self) -> None:
-        self.frame.registers.clear()
-        self.frame.registers.update(self.registers)
-        for value, inside in self.kept.values():
-            if isinstance(value, Seq):
-                value.items = list(inside)
-            elif isinstance(value, Map):
-                value.items = dict(inside)
-            elif isinstance(value, ProgramObject):
-                value.attributes = dict(inside)
-            elif isinstance(value, SmallArray):
-                value.cells = list(inside)
-            elif isinstance(value, PlainIterator):
-                (value.place,) = inside
-            elif isinstance(value, Object):
-                value.restore(dict(inside))
-            else:
-                (value.value,) = inside
-
-    def changes(self) -> Iterator[tuple[_Place, Any, Any]]:
-        """Places whose value is another now: (place, before, now)."""
-        for name, now in self.frame.registers.items():
-            before = self.registers.get(name, Left)
-            if not same_value(before, now):
-                yield ("register", name), before, now
-        for key, (value, inside) in self.kept.items():
-            now = _inside(value)
-            if isinstance(inside, dict):
-                if [k for k in now if k in inside] != list(inside) or (
-                    len(now) > len(inside) and not isinstance(value, Map)
-                ):
-                    raise Unread("a dict that grows with the data, or loses keys")
-                for k in now:
-                    if k not in inside:
-                        yield ("inside", key, k), Absent, now[k]
-                for k in inside:
-                    if not same_value(inside[k], now[k]):
-                        yield ("inside", key, k), inside[k], now[k]
-                continue
-            if len(now) != len(inside):
-                raise Unread("a list that grows with the data")
-            for k, (a, b) in enumerate(zip(inside, now, strict=True)):
-                if not same_value(a, b):
-                    yield ("inside", key, k), a, b
-
-    def before(self, place: _Place) -> Any:
-        """What a place held."""
-        if place[0] == "register":
-            return self.registers.get(place[1], Left)
-        return self.kept[place[1]][1][place[2]]
-
-    def put(self, place: _Place, value: Any) -> None:
-        if place[0] == "register":
-            self.frame.registers[place[1]] = value
-            return
-        owner = self.kept[place[1]][0]
-        if isinstance(owner, (Seq, Map)):
-            owner.items[place[2]] = value
-        elif isinstance(owner, ProgramObject):
-            owner.attributes[place[2]] = value
-        elif isinstance(owner, SmallArray):
-            owner.cells[place[2]] = value
-        elif isinstance(owner, SharedVariable):
-            owner.value, owner.full = value, True
-        else:
-            raise Unread("something that goes on from record to record")
-
-
-def _holds(value: Any) -> bool:
-    """Whether a value can be changed in place."""
-    if isinstance(value, Object):
-        return value.state() is not None
-    return isinstance(value, _CONTAINERS)
-
-
-def _inside(value: Any) -> Any:
-    if isinstance(value, Object):
-        return dict(value.state() or {})
-    if isinstance(value, Seq):
-        return list(value.items)
-    if isinstance(value, Map):
-        return dict(value.items)
-    if isinstance(value, ProgramObject):
-        return dict(value.attributes)
-    if isinstance(value, SmallArray):
-        return list(value.cells)
-    return [value.place if isinstance(value, PlainIterator) else value.value]
-
-
-def held_by(value: Any) -> tuple[Any, ...]:
-    """What functions and methods hold: variables of outer functions, their objects."""
-    if isinstance(value, LoweredFunction):
-        return (*value.cells, *value.defaults.values())
-    if isinstance(value, (Bound, Held)):
-        return value.held() if isinstance(value, Held) else (value.owner,)
-    return ()
-
-
-def same_value(a: Any, b: Any) -> bool:
-    if a is b:
-        return True
-    if (
-        is_plain(a)
-        and is_plain(b)
-        and not isinstance(a, SmallArray)
-        and not isinstance(b, SmallArray)
-    ):
-        return type(a) is type(b) and bool(a == b)
-    return isinstance(a, SymbolicForm) and isinstance(b, SymbolicForm) and a == b
-
-
-@functools.lru_cache(maxsize=1024)
-def body_of(code: Code, head: int) -> frozenset[int]:
-    """The instructions of a loop: from behind its head back to it."""
-    forward = {head + 1}
-    pending = [head + 1]
-    while pending:
-        for after in successors(code, pending.pop()):
-            if after != head and after not in forward:
-                forward.add(after)
-                pending.append(after)
-    found: set[int] = set()
-    grown = True
-    while grown:
-        grown = False
-        for pc in forward - found:
-            if any(after == head or after in found for after in successors(code, pc)):
-                found.add(pc)
-                grown = True
-    return frozenset(found)
 
 
 class Loops(Recording):
@@ -257,7 +73,7 @@ class Loops(Recording):
             raise Unread("a loop over the records inside of another")
         self.loop_count += 1
         outside = Snapshot(self.frames)
-        moving: dict[_Place, Any] = {}
+        moving: dict[Place, Any] = {}
         rounds = 0
         while rounds < _ROUNDS:
             rounds += 1
@@ -278,7 +94,7 @@ class Loops(Recording):
         """As if the list had been there: an empty one is as good as none, but for the keys."""
         outside.restore()
         self.record, self.appended = None, None
-        if id(needed.owner) not in outside.kept or len(needed.owner.items) > _MOST_LISTS:
+        if id(needed.owner) not in outside.containers or len(needed.owner.items) > _MOST_LISTS:
             raise Unread("a dict of very many lists, or of one record")
         needed.owner.items[needed.key] = Seq()
         needed.owner.partial.add(needed.key)
@@ -290,7 +106,7 @@ class Loops(Recording):
         instruction: Any,
         iterator: RowsIterator,
         outside: Snapshot,
-        moving: dict[_Place, Any],
+        moving: dict[Place, Any],
         absent: bool = False,
     ) -> tuple[list[Any], list[Any]] | None:
         """The cases of a record, with totals in the places that move; None if more places do.
@@ -300,13 +116,13 @@ class Loops(Recording):
         outside.restore()
         for k, (place, before) in enumerate(moving.items()):
             if before is Absent:
-                outside.kept[place[1]][0].growing = True
+                outside.containers[place[1]][0].growing = True
                 if absent:
                     continue
             outside.put(place, self._total(before, (self.loop_count, k)))
         start = Snapshot(self.frames)
-        more: dict[_Place, Any] = {}
-        cases: list[tuple[tuple[RecordTruth, ...], dict[_Place, Any], dict[int, Any]]] = []
+        more: dict[Place, Any] = {}
+        cases: list[tuple[tuple[RecordTruth, ...], dict[Place, Any], dict[int, Any]]] = []
         for case in iterator.rows.cases:
             if not case.present:
                 cases.append((case.conditions, {}, {}))
@@ -338,7 +154,7 @@ class Loops(Recording):
         instruction: Instruction,
         iterator: RowsIterator,
         outside: Snapshot,
-        moving: dict[_Place, Any],
+        moving: dict[Place, Any],
         cases: list[Any],
     ) -> None:
         """A key that a record brings to a dict: without it the same must happen as with 0 there."""
@@ -347,7 +163,7 @@ class Loops(Recording):
             return
         found = self._round(frame, instruction, iterator, outside, moving, absent=True)
         for place in names:
-            outside.kept[place[1]][0].growing = False
+            outside.containers[place[1]][0].growing = False
         if found is None or [c for c, _, _ in found[0]] != [c for c, _, _ in cases]:
             raise Unread("a dict that grows with the data, by decisions of its own")
         zero = {self._total(Absent, name).symbols[0] for name in names.values()}
@@ -393,7 +209,7 @@ class Loops(Recording):
             left and not isinstance(b, (SymbolicForm, SmallArray)) and not is_number(b)
         )
 
-    def _before(self, outside: Snapshot, place: _Place, before: Any) -> Any:
+    def _before(self, outside: Snapshot, place: Place, before: Any) -> Any:
         if place[0] == "register":
             return outside.registers.get(place[1], Left)
         return before
@@ -411,12 +227,12 @@ class Loops(Recording):
 
     def _body(
         self, frame: CallFrame, instruction: Any, element: Any, start: Snapshot
-    ) -> list[tuple[_Place, Any, Any]]:
+    ) -> list[tuple[Place, Any, Any]]:
         head = frame.pc
         counted = instruction.op == "counted"
         first, back = (instruction.first, instruction.head) if counted else (head + 1, head)
         frame.pc = first
-        self.outer = set(start.kept)
+        self.outer = set(start.containers)
         share(element)  # what is changed in one record's turn would be seen in another's
         if instruction.dst is not None:
             frame.registers[instruction.dst] = element
@@ -438,7 +254,7 @@ class Loops(Recording):
         return list(start.changes())
 
     def _settle(
-        self, outside: Snapshot, moving: dict[_Place, Any], cases: list[Any], totals: list[Any]
+        self, outside: Snapshot, moving: dict[Place, Any], cases: list[Any], totals: list[Any]
     ) -> None:
         """After the loop: what was there before, and the sums of what the records add."""
         for k, (place, before) in enumerate(moving.items()):
@@ -451,7 +267,7 @@ class Loops(Recording):
             after = [(c, now.get(place, old)) for c, now, _ in cases]
             outside.put(place, self._summed(before, old, after))
             if before is Absent:
-                outside.kept[place[1]][0].partial.add(place[2])
+                outside.containers[place[1]][0].partial.add(place[2])
         lists = {key: seq for _, _, grown in cases for key, (seq, _) in grown.items()}
         for key, seq in lists.items():
             seq.rows = self._rows(key, seq, cases)
@@ -552,182 +368,13 @@ class Loops(Recording):
         node = self.terms.nodes[symbol]
         return bool(node[0] == "field" and slope == 1 and self.fields[node[2]][2])
 
+    # Whole numbers, and draws that are repeated
+
     def pinned(self, value: Any) -> Any:
-        """A whole number of the record, as a plain one, by cases."""
-        if self.record is None or not isinstance(value, SymbolicForm) or not value.terms:
-            return value
-        field = self._small_field(value)
-        if field is None:
-            return value
-        symbol, low, high = field
-        for k in range(low, high):
-            if self.decide(RecordTruth("==", form_of({symbol: Fraction(1)}, Fraction(-k)))):
-                return self._whole_at(value, symbol, k)
-        last = RecordTruth("==", form_of({symbol: Fraction(1)}, Fraction(-high)))
-        if last not in self.record.taken:
-            self.record.taken.append(last)  # there is no other: it follows, and it tells more
-        return self._whole_at(value, symbol, high)
-
-    def whole_range(self, value: Any) -> tuple[Any, Any]:
-        """Between which numbers a whole number of the record lies; None: of no known bounds."""
-        field = self._small_field(value) if isinstance(value, SymbolicForm) else None
-        if field is None:
-            return None, None
-        symbol, low, high = field
-        values = [self._whole_at(value, symbol, k) for k in range(low, high + 1)]
-        return min(values), max(values)
-
-    def _small_field(self, value: SymbolicForm) -> tuple[int, int, int] | None:
-        """The one field of few whole values that a number is computed of, and its ends."""
-        symbols = self._fields_in(value)
-        if symbols is None or len(symbols) != 1:
-            return None
-        (symbol,) = symbols
-        low, high, whole = self.fields[self.terms.nodes[symbol][2]]
-        if not whole or low is None or high is None:
-            return None
-        few = high - low <= (_MOST if self.by_cases else _MANY)
-        return (symbol, int(low), int(high)) if few else None
-
-    def _fields_in(self, value: SymbolicForm) -> set[int] | None:
-        """The fields that a whole number is computed of; None: by other than whole numbers."""
-        if value.constant.denominator != 1:
-            return None
-        found: set[int] = set()
-        for symbol, c in value.terms:
-            op, *given = self.terms.nodes[symbol]
-            if c.denominator != 1 or op not in ("field", *_WHOLE):
-                return None
-            inside = [{symbol}] if op == "field" else [self._fields_in(a) for a in given]
-            for one in inside:
-                if one is None:
-                    return None
-                found |= one
-        return found
-
-    def _whole_at(self, value: SymbolicForm, field: int, number: int) -> int:
-        """A whole number where the field that it is computed of has a value."""
-        total = value.constant
-        for symbol, c in value.terms:
-            op, *given = self.terms.nodes[symbol]
-            if symbol == field:
-                total += c * number
-            else:
-                total += c * _WHOLE[op](*(self._whole_at(a, field, number) for a in given))
-        return int(total)
-
-    # Drawing again -------------------------------------------------------------------------------
+        return pinned(self, value)
 
     def rejected(self, frame: CallFrame, truth: RecordTruth) -> bool:
-        """A draw that is repeated until it is small enough; otherwise the draw is made visible."""
-        assert truth.form is not None
-        found = self._bound_of(truth)
-        if found is None or self.record is not None:
-            return self.decide(self._seen_truth(truth))
-        noise, most, accept = found
-        if not self._draws_again(frame, noise, accept):
-            return self.decide(self._seen_truth(truth))
-        old = self.ledger.noises[noise]
-        self.ledger.noises[noise] = replace(old, most=most)
-        return accept
-
-    def _bound_of(self, truth: RecordTruth) -> tuple[int, Fraction, bool] | None:
-        """(noise, A, which answer means that |noise| ≤ A)."""
-        assert truth.form is not None
-        ((symbol, slope),) = truth.form.terms
-        node = self.terms.nodes[symbol]
-        if node[0] != "abs" or truth.relation not in (">", ">="):
-            return None
-        inner: SymbolicForm = node[1]
-        if inner.constant or len(inner.terms) != 1:
-            return None
-        ((drawn, factor),) = inner.terms
-        most = -truth.form.constant / (slope * abs(factor))
-        number = self.terms.nodes[drawn][1]
-        if most <= 0 or self.ledger.noises[number].most is not None:
-            return None
-        return number, most, slope < 0
-
-    def _seen_truth(self, truth: RecordTruth) -> RecordTruth:
-        assert truth.form is not None
-        ((symbol, slope),) = truth.form.terms
-        node = self.terms.nodes[symbol]
-        if node[0] == "abs":
-            value = self.terms.absolute(self.visible(node[1]))
-        else:
-            value = self.visible(form_of({symbol: Fraction(1)}))
-        return RecordTruth(truth.relation, value.times(slope) + form_of({}, truth.form.constant))
-
-    def _draws_again(self, frame: CallFrame, noise: int, accept: bool) -> bool:
-        """Whether the other way leads back here with one like draw in the place of the first."""
-        here = frame.pc
-        start = Snapshot(self.frames)
-        count = len(self.ledger.noises)
-        size = (len(self.ledger.rows), len(self.ledger.passes), len(self.ledger.gates))
-        live = frame.code.live[here]
-        before = {name: frame.registers[name] for name in live if name in frame.registers}
-        frame.pc = frame.code.instructions[here].jumps[1 if accept else 0]
-        steps = self.steps
-        try:
-            while frame.pc != here:
-                self.steps += 1
-                instruction = frame.code.instructions[frame.pc]
-                if self.steps > steps + 200 or instruction.op in ("return", "next", "yield"):
-                    return False
-                if instruction.op == "branch" and not is_plain(
-                    frame.registers[instruction.uses[0]]
-                ):
-                    return False
-                self.step(frame, instruction)
-            drawn = self.ledger.noises[count:]
-            same = len(drawn) == 1 and drawn[0] == self.ledger.noises[noise]
-            unchanged = size == (
-                len(self.ledger.rows),
-                len(self.ledger.passes),
-                len(self.ledger.gates),
-            )
-            names = {
-                name
-                for place, _, _ in start.changes()
-                for name in place[1:2]
-                if place[0] == "register"
-            }
-            inside = any(place[0] == "inside" for place, _, _ in start.changes())
-            alike = all(
-                self._alike(before[name], frame.registers.get(name), count, noise)
-                for name in before
-            )
-            return same and unchanged and not inside and alike and len(names) >= 0
-        except Unread:
-            return False
-        finally:
-            del self.ledger.noises[count:]
-            start.restore()
-            frame.pc = here
-
-    def _alike(self, a: Any, b: Any, new: int, old: int) -> bool:
-        """Equal, with the new draw in the place of the old one."""
-        if isinstance(a, RecordTruth) and isinstance(b, RecordTruth):
-            if a.form is None or b.form is None:
-                return a == b
-            return a.relation == b.relation and self._alike(a.form, b.form, new, old)
-        if isinstance(a, SymbolicForm) and isinstance(b, SymbolicForm):
-            return a == self._renamed(b, new, old)
-        if isinstance(a, DrawMethod) and isinstance(b, DrawMethod):
-            return a.family == b.family
-        return same_value(a, b)
-
-    def _renamed(self, form: SymbolicForm, new: int, old: int) -> SymbolicForm:
-        found = form_of({}, form.constant)
-        for symbol, c in form.terms:
-            node = self.terms.nodes[symbol]
-            if node == ("noise", new):
-                found += self.terms.of("noise", old).times(c)
-            elif node[0] == "abs":
-                found += self.terms.absolute(self._renamed(node[1], new, old)).times(c)
-            else:
-                found += form_of({symbol: c})
-        return found
+        return rejected(self, frame, truth)
 
     steps: int
 

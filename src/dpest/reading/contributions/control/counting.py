@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from dpest.reading.code.instructions import Instruction
 from dpest.reading.contributions.arithmetic import is_number
+from dpest.reading.contributions.control.snapshots import Snapshot, same_value
 from dpest.reading.contributions.forms import SymbolicForm, Unread
 from dpest.reading.contributions.ledger import LedgerNoise
-from dpest.reading.contributions.loops import Snapshot, same_value
 from dpest.reading.contributions.values import Case, RecordPosition, RecordTruth, Rows, RowsIterator
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from dpest.reading.code.instructions import Code
 from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.control.public import chosen
+from dpest.reading.contributions.control.snapshots import Left, Snapshot, same_value
 from dpest.reading.contributions.forms import Raised, SymbolicForm, Unread
-from dpest.reading.contributions.loops import Left, Snapshot, same_value
 
 if TYPE_CHECKING:
     from dpest.reading.contributions.machine import CallFrame, ContributionMachine

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from dpest.reading.code.instructions import Instruction
 from dpest.reading.contributions.arithmetic import is_plain
 from dpest.reading.contributions.choices import DecisionScript, ways
+from dpest.reading.contributions.control.snapshots import Left, Snapshot
 from dpest.reading.contributions.forms import NOISE, RECORD, SUM, Raised, SymbolicForm, Unread
 from dpest.reading.contributions.ledger import Gate
-from dpest.reading.contributions.loops import KEYS, Left, Loops, Snapshot
+from dpest.reading.contributions.loops import KEYS, Loops
 from dpest.reading.contributions.values import (
     Case,
     Drained,

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from dpest.reading.contributions.arithmetic import is_plain, unshared
 from dpest.reading.contributions.control.public import Recipe
+from dpest.reading.contributions.control.snapshots import Snapshot, same_value
 from dpest.reading.contributions.forms import SymbolicForm, Unread
 from dpest.reading.contributions.functions.selections import chosen_by, with_options
-from dpest.reading.contributions.loops import Snapshot, same_value
 from dpest.reading.contributions.values import Drained, Object, PublicValue, Seq
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ import numpy as np
 
 from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.calling import given
+from dpest.reading.contributions.control.whole_numbers import whole_range
 from dpest.reading.contributions.forms import Unread
 from dpest.reading.contributions.functions.registry import all_plain, as_array, entry, rows_of
 from dpest.reading.contributions.values import Rows, SmallArray
@@ -36,7 +37,7 @@ def _bincount(m: ContributionMachine, arguments: list[Any], named: dict[str, Any
 
 
 def _check_bins(m: ContributionMachine, element: Any, least: int) -> None:
-    low, high = (element, element) if is_number(element) else m.whole_range(element)
+    low, high = (element, element) if is_number(element) else whole_range(m, element)
     if low is None or high is None or low < 0 or high >= least:
         raise Unread(
             f"np.bincount of data that may lie outside of 0..{least - 1}: its result gets longer "
