@@ -17,13 +17,7 @@ from dpest.ask.patterns import patterns
 from dpest.ask.people import People
 from dpest.ask.questions import measured
 from dpest.ask.tables import Table
-from dpest.errors import (
-    DpestError,
-    PathLimitError,
-    RefusedError,
-    ReplayError,
-    UntraceableError,
-)
+from dpest.errors import DpestError, PathLimitError, RefusedError, ReplayError, UntraceableError
 from dpest.evidence import EPSILON, Measure
 from dpest.kernel.approximate.ways import MOVED
 from dpest.proofs import composition
@@ -33,13 +27,7 @@ from dpest.proofs.enumeration.enumerating import enumerated_proof
 from dpest.proofs.every_length import every_length, small_lower, tells, without_bound
 from dpest.proofs.one_length import at_length, with_either_input
 from dpest.proofs.proof import AttainingPair, Proof, Ray
-from dpest.proofs.question import (
-    ProofGoal,
-    asked,
-    concluded,
-    unknown,
-    with_claim,
-)
+from dpest.proofs.question import ProofGoal, asked, concluded, unknown, with_claim
 from dpest.reading.domains.unit import NO_VALUE
 from dpest.reading.rewrites.post_processing import before_processing, described
 

@@ -10,10 +10,10 @@ import numpy as np
 from dpest.proofs.approximate.likeness import alike, is_close, type_text
 from dpest.proofs.approximate.run_draws import Different
 from dpest.proofs.approximate.run_values import RunValues
+from dpest.reading.contributions.control.picks import PICK
 from dpest.reading.contributions.control.public import chosen
 from dpest.reading.contributions.forms import Raised, SymbolicForm
 from dpest.reading.contributions.groups import Labelled
-from dpest.reading.contributions.machine import PICK
 from dpest.reading.contributions.sheets import Sheet
 from dpest.reading.contributions.values import (
     Combined,

@@ -12,11 +12,11 @@ import numpy as np
 from dpest.proofs.approximate.recorder import Recorder
 from dpest.proofs.approximate.run_draws import Different, RunDraws
 from dpest.proofs.approximate.sample_data import symbol_numbers
+from dpest.reading.contributions.control.picks import PICK
 from dpest.reading.contributions.control.public import chosen
 from dpest.reading.contributions.forms import SymbolicForm
 from dpest.reading.contributions.functions.flips import CANDIDATE
 from dpest.reading.contributions.ledger import ONCE, Gate, MovedStatistic
-from dpest.reading.contributions.machine import PICK
 from dpest.reading.contributions.reading import Data, PublicWay
 from dpest.reading.contributions.values import (
     Combined,

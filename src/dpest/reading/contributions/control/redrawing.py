@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpest.reading.contributions.arithmetic import is_plain
 from dpest.reading.contributions.control.snapshots import Snapshot, same_value
 from dpest.reading.contributions.forms import SymbolicForm, Unread, form_of
-from dpest.reading.contributions.values import (
-    DrawMethod,
-    RecordTruth,
-)
+from dpest.reading.contributions.values import DrawMethod, RecordTruth
 
 if TYPE_CHECKING:
     from dpest.reading.contributions.loops import Loops

@@ -7,9 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpest.reading.contributions.forms import SymbolicForm, form_of
-from dpest.reading.contributions.values import (
-    RecordTruth,
-)
+from dpest.reading.contributions.values import RecordTruth
 
 if TYPE_CHECKING:
     from dpest.reading.contributions.loops import Loops

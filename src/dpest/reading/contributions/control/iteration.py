@@ -1,0 +1,154 @@
+"""Going through values one by one: iterators, generators, the turns of loops."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpest.reading.code.instructions import Instruction
+from dpest.reading.contributions.control.objects import field_names, has_special, special
+from dpest.reading.contributions.control.stack import CallFrame, Suspended, goes_over_rows
+from dpest.reading.contributions.forms import Unread
+from dpest.reading.contributions.functions.flips import Permuted
+from dpest.reading.contributions.loops import KEYS
+from dpest.reading.contributions.persons import by_person, of_people
+from dpest.reading.contributions.values import (
+    KeyCounts,
+    Map,
+    Object,
+    PlainIterator,
+    ProgramObject,
+    Rows,
+    RowsIterator,
+    Seq,
+    SmallArray,
+)
+
+if TYPE_CHECKING:
+    from dpest.reading.contributions.machine import ContributionMachine
+
+
+def iterator_over(m: ContributionMachine, value: Any) -> Any:
+    if isinstance(value, (PlainIterator, RowsIterator)):
+        return value
+    if isinstance(value, Suspended):
+        if goes_over_rows(value.frame):
+            return iterator_over(m, all_handed_out(m, value))
+        return value
+    if isinstance(value, ProgramObject):
+        if field_names(value.kind):
+            return PlainIterator.over(value.attributes.values())
+        if has_special(value, "__iter__"):
+            return iterator_over(m, special(m, value, "__iter__"))
+    if isinstance(value, Object):
+        return value.iterate(m)
+    if isinstance(value, Rows):
+        return RowsIterator(value)
+    if isinstance(value, KeyCounts):
+        return value
+    if isinstance(value, Seq):
+        if value.noisy is not None and len(value.items) == 1:
+            noisy = value.noisy
+            return KeyCounts(noisy.rows, "items", value, noisy.order)
+        if value.drained:
+            raise Unread("a loop over what is left of candidates")
+        if value.rows is not None:
+            return RowsIterator(value.rows)
+        if value.bag:
+            raise Unread("a loop over a list whose order is private")
+        return PlainIterator.over(value.items)
+    if (people := by_person(value)) is not None:
+        return iterator_over(m, of_people(m, people, "keys"))
+    if isinstance(value, Map):
+        if value.partial:
+            return m.counts_of(value)
+        if value.open:
+            raise Unread(f"a loop over a mapping whose keys are those of the data: {KEYS}")
+        return PlainIterator.over(value.items)
+    if isinstance(value, SmallArray) and value.shape:
+        return PlainIterator.over(value.rows())
+    if isinstance(value, (tuple, range, str)):
+        return PlainIterator.over(value)
+    raise Unread(f"a loop over {type(value).__name__}")
+
+
+def listed(m: ContributionMachine, value: Any) -> list[Any]:
+    """All values of something that can be gone through one by one."""
+    found = iterator_over(m, value)
+    if isinstance(found, Suspended):
+        values: list[Any] = []
+        while True:
+            more, one = advance(m, found)
+            if not more:
+                return values
+            values.append(one)
+    if not isinstance(found, PlainIterator):
+        raise Unread("a list of values for each record")
+    return list(found.items)
+
+
+def next_turn(m: ContributionMachine, frame: CallFrame, instruction: Instruction) -> None:
+    iterator = frame.registers[instruction.uses[0]]
+    if isinstance(iterator, PlainIterator):
+        if iterator.place >= len(iterator.values):
+            if instruction.extra is not None:
+                frame.registers[instruction.extra] = None
+            frame.pc = instruction.jumps[0]
+            return
+        value = iterator.values[iterator.place]
+        iterator.place += 1
+        if instruction.dst is not None:
+            frame.registers[instruction.dst] = value
+        frame.pc += 1
+    elif isinstance(iterator, Permuted):
+        if instruction.dst is not None:
+            frame.registers[instruction.dst] = iterator.candidate(m)
+        frame.pc += 1
+    elif isinstance(iterator, Suspended):
+        more, value = advance(m, iterator)
+        if not more:
+            if instruction.extra is not None:
+                frame.registers[instruction.extra] = None
+            frame.pc = instruction.jumps[0]
+            return
+        if instruction.dst is not None:
+            frame.registers[instruction.dst] = value
+        frame.pc += 1
+    elif isinstance(iterator, RowsIterator):
+        if frame.lazy:
+            raise Unread("a generator that goes over the data, one by one")
+        m.pass_over(frame, instruction, iterator)
+    elif isinstance(iterator, KeyCounts):
+        m.pass_over_keys(frame, instruction, iterator)
+    else:
+        raise Unread(f"a loop over {type(iterator).__name__}")
+
+
+def advance(m: ContributionMachine, generator: Suspended) -> tuple[bool, Any]:
+    """(whether there is another value, the value): the body goes on to its next yield."""
+    frame = generator.frame
+    if m.joining or m.record is not generator.record:
+        raise Unread("a generator that goes on in another place than it was made")
+    if generator.ended:
+        return False, None
+    frame.lazy, frame.handed = True, []
+    m.frames.append(frame)
+    try:
+        done, _ = m.run_until(frame, None)
+    finally:
+        m.frames.pop()
+        frame.lazy = False
+    generator.started = True
+    if done:
+        generator.ended = True
+        return False, None
+    return True, frame.handed[0]
+
+
+def all_handed_out(m: ContributionMachine, generator: Suspended) -> Seq:
+    """All that a generator hands out; one value for each record where it goes over them."""
+    frame = generator.frame
+    if generator.started or m.record is not generator.record:
+        raise Unread("a generator that goes on in another place than it was made")
+    generator.started = generator.ended = True
+    m.run(frame)
+    return frame.yielded
