@@ -13,8 +13,8 @@ from dpest.proofs.approximate.run_values import RunValues
 from dpest.reading.contributions.control.picks import PICK
 from dpest.reading.contributions.control.public import chosen
 from dpest.reading.contributions.forms import Raised, SymbolicForm
-from dpest.reading.contributions.groups import Labelled
-from dpest.reading.contributions.sheets import Sheet
+from dpest.reading.contributions.frames.groups import Labelled
+from dpest.reading.contributions.frames.sheets import Sheet
 from dpest.reading.contributions.values import (
     Combined,
     Map,

@@ -14,7 +14,8 @@ from dpest.reading.contributions.arithmetic import is_number
 from dpest.reading.contributions.choices import DecisionScript, ways
 from dpest.reading.contributions.control.objects import ObjectMethod, PartialCall, looked_up
 from dpest.reading.contributions.forms import Raised, SymbolicForm, Terms, Unread
-from dpest.reading.contributions.frames import Labels, RecordFrame
+from dpest.reading.contributions.frames.frame import RecordFrame
+from dpest.reading.contributions.frames.series import Labels
 from dpest.reading.contributions.ledger import Derived, Ledger
 from dpest.reading.contributions.machine import ContributionMachine
 from dpest.reading.contributions.made_noise import check_unused

@@ -6,6 +6,7 @@ and give it what they don't know themselves: statistics of other values than the
 
 from __future__ import annotations
 
+from dpest.reading.contributions.frames import frame_methods, series_methods
 from dpest.reading.contributions.functions import (
     arrays,
     containers,
@@ -31,5 +32,7 @@ GROUPS = (
     statistics,
     order_statistics,
     sources,
+    series_methods,
+    frame_methods,
 )
 __all__ = ["FUNCTIONS", "GROUPS"]

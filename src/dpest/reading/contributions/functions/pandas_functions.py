@@ -9,10 +9,12 @@ from typing import Any
 from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.forms import SymbolicForm, Unread
-from dpest.reading.contributions.frames import Labels, RecordFrame, Series, absent
-from dpest.reading.contributions.groups import Labelled
+from dpest.reading.contributions.frames.frame import RecordFrame
+from dpest.reading.contributions.frames.groups import Labelled
+from dpest.reading.contributions.frames.missing import absent
+from dpest.reading.contributions.frames.series import Labels, Series
+from dpest.reading.contributions.frames.sheets import sheet
 from dpest.reading.contributions.shapes import Record
-from dpest.reading.contributions.sheets import sheet
 from dpest.reading.contributions.values import Map, Object, Option, Rows, Seq, SmallArray
 
 Handler = Callable[[Any, list[Any], dict[str, Any]], Any]

@@ -9,8 +9,8 @@ from typing import Any
 
 from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.forms import Unread
-from dpest.reading.contributions.groups import Totals, counted, is_absent, public_labels
-from dpest.reading.contributions.sheets import Sheet
+from dpest.reading.contributions.frames.groups import Totals, counted, is_absent, public_labels
+from dpest.reading.contributions.frames.sheets import Sheet
 from dpest.reading.contributions.values import Bound, Map, Object, Rows, Seq
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.forms import SymbolicForm, Unread
-from dpest.reading.contributions.groups import Labelled
+from dpest.reading.contributions.frames.groups import Labelled
 from dpest.reading.contributions.values import Bound, Map, Object, Rows, Seq, SmallArray
 
 

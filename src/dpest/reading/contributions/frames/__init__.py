@@ -1,0 +1,1 @@
+"""What pandas does with data that have a row per record."""
