@@ -15,6 +15,7 @@ from dpest.reading.machine.calls import Calls
 from dpest.reading.machine.control import Control
 from dpest.reading.machine.exploring.making import Making
 from dpest.reading.machine.heap import Undecided
+from dpest.reading.machine.lazy import DataAtHand
 from dpest.reading.machine.objects import Objects
 from dpest.reading.machine.orders import settle
 from dpest.reading.machine.signals import (
@@ -32,7 +33,7 @@ _MOST_INSTRUCTIONS = 20_000_000
 _MOST_FRAMES = 400
 
 
-class Machine(Control, Objects, Calls, Making):
+class Machine(Control, Objects, Calls, Making, DataAtHand):
     """Executes states. One machine belongs to one reading; it holds no state of the program."""
 
     arrays = arrays

@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 
 from dpest.reading.code.instructions import Instruction
-from dpest.reading.domains.arithmetic import disjunction_of
 from dpest.reading.domains.numbers import Real, Truth
 from dpest.reading.machine import attributes, known, operators, prelude
 from dpest.reading.machine.adopting import NotConcrete, adopt, to_python
 from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.classes import (
-    class_of,
     find_in_class,
     is_instance_of,
     is_object,
@@ -111,57 +109,6 @@ class Objects:
 
     def scalar_comparison(self: Any, op: str, a: Any, b: Any) -> Any:
         return operators.compare(self, op, a, b)
-
-    def contains(self: Any, container: Any, item: Any, *, negated: bool) -> Any:
-        """`item in container`, or code to be executed."""
-        search = Enter(prelude.contains_none_ if negated else prelude.contains_, (container, item))
-        if self.is_lazy(container):
-            return search
-        if isinstance(container, Known):
-            found = known.native(self, operator.contains, (container, item), {}, "`in` of a table")
-            return found != negated
-        if isinstance(container, (str, bytes)) or (is_plain(container) and is_plain(item)):
-            if not is_plain(item):
-                raise Refused("text that is looked for in text, and is not known")
-            return operators.native(operator.contains, container, item) != negated
-        if is_object(self.state, container):
-            method = find_in_class(self.state, class_of(self.state, container), "__contains__")
-            if method is not None:
-                return Enter(prelude.contains_by_method_, (method, container, item, negated))
-            return search
-        if isinstance(container, DictView) and container.name == "keys":
-            container = container.owner
-        keys = self.keys_of(container)
-        if keys is not None:
-            found = self._key_in(keys, item)
-        else:
-            items = self.sequence(container)
-            if items is None:
-                if isinstance(container, DictView):
-                    items = self.view_items(container)
-                elif isinstance(container, Array):
-                    items = self.arrays.elements(self, container)
-                else:
-                    return search
-            if any(is_object(self.state, v) for v in (*items, item)):
-                return search
-            parts = []
-            for value in items:
-                same = value is item and not isinstance(item, (Real, Truth))
-                part = True if same else operators.equal(self, value, item)
-                parts.append(part.typed(bool) if isinstance(part, Truth) else bool(part))
-            found = disjunction_of(tuple(parts))
-        if isinstance(found, Truth):
-            return found.negated() if negated else found
-        return bool(found) != negated
-
-    def _key_in(self: Any, keys: Any, item: Any) -> Any:
-        if isinstance(item, Real):
-            numbers = [k for k in keys if isinstance(k, (int, float, np.number))]
-            parts = [operators.equal(self, item, k) for k in numbers]
-            typed = (p.typed(bool) if isinstance(p, Truth) else p for p in parts)
-            return disjunction_of(tuple(typed))
-        return self.key(item) in keys
 
     # Attributes
 
@@ -620,59 +567,3 @@ class Objects:
         new = self.all_items(values, "extending by")
         self.state.heap.write(ref).extend(new)
         return True
-
-    is_whole = True  # all data are at hand: a list may be filled, and then be looked at
-
-    # Data of any length would come in here; this machine has none of them, and refuses.
-
-    def is_lazy(self: Any, value: Any) -> bool:
-        return False
-
-    def lazy_sample(self: Any, value: Any) -> Any:
-        """A number of the type that a lazy value has in arithmetic with an array."""
-        raise Refused("an array together with a value that is not known")
-
-    def lazy_operation(self: Any, op: str, *values: Any) -> Any:
-        return None
-
-    def lazy_iterator(self: Any, value: Any) -> Any:
-        return None
-
-    def lazy_next(self: Any, it: Any) -> Any:
-        return None
-
-    def lazy_peek(self: Any, it: Any) -> Any:
-        return None
-
-    def lazy_step(self: Any, it: Any) -> bool:
-        return False
-
-    def lazy_item(self: Any, thing: Any, index: Any) -> Any:
-        return None
-
-    def lazy_range(self: Any, *ends: Any) -> Any:
-        return None
-
-    def lazy_array(self: Any, value: Any, dtype: Any) -> Any:
-        return None
-
-    def lazy_like(self: Any, fill: Any, value: Any) -> Any:
-        return None
-
-    def lazy_map(self: Any, function: Any, *values: Any) -> Any:
-        return None
-
-    def lazy_reduction(self: Any, function: Any, value: Any) -> Any:
-        return None
-
-    def lazy_bincount(self: Any, value: Any, weights: Any, minlength: Any) -> Any:
-        return None
-
-    def lazy_draws(self: Any, family: Any, loc: Any, scale: Any, size: Any) -> Any:
-        return None
-
-    def lazy_length(self: Any, value: Any) -> Any:
-        return None
-
-    def released(self: Any, value: Any) -> Any:
-        return None

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpest.reading.domains import arithmetic
-from dpest.reading.domains.arithmetic import COMPARISONS, OPERATORS, conjunction_of
+from dpest.reading.domains.arithmetic import COMPARISONS, OPERATORS, conjunction_of, disjunction_of
 from dpest.reading.domains.numbers import Real, Truth
 from dpest.reading.machine import known, prelude
 from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.classes import class_of, find_in_class, is_object
 from dpest.reading.machine.heap import DequeObject, DictObject, ListObject, SetObject
 from dpest.reading.machine.signals import Refused, Thrown
-from dpest.reading.machine.values import Array, Known, Lazy, Ref, is_plain
+from dpest.reading.machine.values import Array, DictView, Known, Lazy, Ref, is_plain
 
 if TYPE_CHECKING:
     from dpest.reading.machine.executor import Machine
@@ -220,7 +220,7 @@ def compare(m: Machine, op: str, a: Any, b: Any) -> Any:
             return same if op == "is" else same.negated()
         return same == (op == "is")
     if op == "in" or op == "not in":
-        return m.contains(b, a, negated=op == "not in")
+        return contains(m, b, a, negated=op == "not in")
     if is_plain(a) and is_plain(b):
         return native(COMPARISONS[op], a, b)
     if isinstance(a, Known) or isinstance(b, Known):
@@ -388,3 +388,56 @@ def identical(m: Machine, a: Any, b: Any) -> Any:
     if isinstance(a, tuple) and isinstance(b, tuple) and not (a and b):
         raise Refused("`is` between tuples", "compare them with ==")
     return a is b
+
+
+def contains(m: Machine, container: Any, item: Any, *, negated: bool) -> Any:
+    """`item in container`, or code to be executed."""
+    search = Enter(prelude.contains_none_ if negated else prelude.contains_, (container, item))
+    if m.is_lazy(container):
+        return search
+    if isinstance(container, Known):
+        found = known.native(m, operator.contains, (container, item), {}, "`in` of a table")
+        return found != negated
+    if isinstance(container, (str, bytes)) or (is_plain(container) and is_plain(item)):
+        if not is_plain(item):
+            raise Refused("text that is looked for in text, and is not known")
+        return native(operator.contains, container, item) != negated
+    if is_object(m.state, container):
+        method = find_in_class(m.state, class_of(m.state, container), "__contains__")
+        if method is not None:
+            return Enter(prelude.contains_by_method_, (method, container, item, negated))
+        return search
+    if isinstance(container, DictView) and container.name == "keys":
+        container = container.owner
+    keys = m.keys_of(container)
+    if keys is not None:
+        found = _key_in(m, keys, item)
+    else:
+        items = m.sequence(container)
+        if items is None:
+            if isinstance(container, DictView):
+                items = m.view_items(container)
+            elif isinstance(container, Array):
+                items = m.arrays.elements(m, container)
+            else:
+                return search
+        if any(is_object(m.state, v) for v in (*items, item)):
+            return search
+        parts = []
+        for value in items:
+            same = value is item and not isinstance(item, (Real, Truth))
+            part = True if same else equal(m, value, item)
+            parts.append(part.typed(bool) if isinstance(part, Truth) else bool(part))
+        found = disjunction_of(tuple(parts))
+    if isinstance(found, Truth):
+        return found.negated() if negated else found
+    return bool(found) != negated
+
+
+def _key_in(m: Machine, keys: Any, item: Any) -> Any:
+    if isinstance(item, Real):
+        numbers = [k for k in keys if isinstance(k, (int, float, np.number))]
+        parts = [equal(m, item, k) for k in numbers]
+        typed = (p.typed(bool) if isinstance(p, Truth) else p for p in parts)
+        return disjunction_of(tuple(typed))
+    return m.key(item) in keys
