@@ -146,7 +146,7 @@ class _EntryMachine(LengthMachine):
         return Vector(self._opaque(value.element))
 
     def set_item(self, thing: Any, index: Any, value: Any) -> Any:
-        if isinstance(value, OpaqueEntry) and self._placed_at(thing, index) is not None:
+        if isinstance(value, OpaqueEntry) and self.placed_at(thing, index) is not None:
             self.state.heap.write(thing).current = (value,)
             return None
         return super().set_item(thing, index, value)

@@ -9,7 +9,6 @@ slots of its node, and the element that it read.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -20,43 +19,29 @@ from dpest.noise import Bernoulli
 from dpest.noise.family import Noise
 from dpest.noise.parameters import exact, is_number
 from dpest.reading.code.instructions import Instruction
-from dpest.reading.code.operators import COMPARISONS, OPERATORS
+from dpest.reading.code.operators import COMPARISONS
 from dpest.reading.domains.numbers import Kinds, Real, Truth
-from dpest.reading.domains.unit import Complement, Root, Unit, UnitExponential
-from dpest.reading.domains.weights import (
-    NamedValues,
-    Normaliser,
-    Weight,
-    Weighted,
-    WeightSum,
-)
+from dpest.reading.domains.weights import NamedValues, Weighted
 from dpest.reading.lengths import places, weighing
+from dpest.reading.lengths.lazy import counting, draws, items, scales, vectors
 from dpest.reading.lengths.places import (
     CHOSEN,
     IN_ORDER,
     CandidatesLeft,
     ChosenPlace,
-    OneDraw,
     RandomOrder,
     RandomPlace,
 )
 from dpest.reading.lengths.scaling import ScalingMachine
 from dpest.reading.lengths.turns import Turns
 from dpest.reading.lengths.values import (
-    Argmax,
     Count,
     Cut,
     DataIterator,
     ElementPlace,
-    Filled,
     FilledList,
     Gap,
-    Kept,
-    NeedsIndex,
     NeedsList,
-    NeedsPosition,
-    Ordered,
-    OrderedPlaces,
     PassLog,
     PlacedList,
     Places,
@@ -71,9 +56,9 @@ from dpest.reading.lengths.values import (
 from dpest.reading.machine import operators, prelude
 from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.control import END
-from dpest.reading.machine.signals import Fork, Refused, Thrown
+from dpest.reading.machine.signals import Fork, Refused
 from dpest.reading.machine.state import Draw, Frame, State
-from dpest.reading.machine.values import Array, Lazy, Ref, is_plain
+from dpest.reading.machine.values import Array, Lazy, Ref
 from dpest.reading.world import ELEMENT, Coin, World
 
 _PRIVATE = (
@@ -106,7 +91,7 @@ class LengthMachine(Turns, ScalingMachine):
         self.dead: dict[Any, None] = {}
         self._sites: dict[tuple[int, int], int] = {}
         self.log_ref: Ref
-        self._for_each = False  # whether what is drawn is drawn for each of the data
+        self.for_each = False  # whether what is drawn is drawn for each of the data
 
     @property
     def log(self) -> PassLog:
@@ -152,73 +137,20 @@ class LengthMachine(Turns, ScalingMachine):
         return Truth(Condition(drawn.form.minus(Form.number(0.5)), ">"), kind=kind)
 
     def lazy_draws(self, family: Any, loc: Any, scale: Any, size: Any) -> Any:
-        sized = isinstance(size, Count) or (
-            isinstance(size, tuple) and len(size) == 1 and isinstance(size[0], Count)
-        )
-        everywhere = sized or isinstance(loc, Vector)
-        if not everywhere and not any(isinstance(v, Lazy) for v in (loc, scale, size)):
-            return None
-        known = scale.unit if isinstance(scale, Scale) else scale
-        if not isinstance(scale, Scale) and not is_number(scale):
-            raise Refused("a scale that depends on noise or data")
-        try:
-            noise = family(known)
-        except ValueError as error:
-            raise Thrown(error) from None
-        if everywhere:
-            return self._noise_for_each(noise, loc, size)
-        if size is None:
-            drawn = self.draw(noise, (float,))
-        else:
-            shape = self.plain_index(size)
-            shape = (shape,) if isinstance(shape, int) else shape
-            values = [self.draw(noise, (np.float64,)) for _ in range(int(np.prod(shape)))]
-            drawn = self.arrays.made_of(self, values, tuple(shape), np.dtype(float))
-        if is_number(loc) and loc == 0:
-            return drawn
-        found = operators.binary(self, "+", drawn, loc)
-        return Real(found.form, (float,)) if isinstance(found, Real) else found
+        return draws.drawn(self, family, loc, scale, size)
 
     def noise_parameter(self, value: Any) -> Any:
         return value.unit if isinstance(value, Scale) else super().noise_parameter(value)
 
-    def _noise_for_each(self, noise: Noise, loc: Any, size: Any) -> Any:
-        """A draw for every element, before the pass over them."""
-        count = size[0] if isinstance(size, tuple) else size
-        if count is not None and count != Count():
-            raise Refused("more or fewer draws than there are data")
-        if self.log.begun:
-            raise Refused("noise for each of the data that is drawn after some of them were read")
-        if noise.constant is not None:
-            made = Vector(np.float64(noise.constant))
-        else:
-            symbol = self.symbol_of_each(noise)
-            self.state.draws = (*self.state.draws, Draw(symbol, noise, "each"))
-            made = Vector(Real(Form.of(symbol), (np.float64,)), frozenset({symbol}))
-        if is_number(loc) and loc == 0:
-            return made
-        return self.elementwise(lambda a, b: operators.binary(self, "+", a, b), made, loc)
-
     def draw(self, noise: Noise, kinds: Kinds) -> Any:
-        if not self._for_each or noise.constant is not None:
+        if not self.for_each or noise.constant is not None:
             return super().draw(noise, kinds)
         symbol = self.symbol_of_each(noise)
         self.state.draws = (*self.state.draws, Draw(symbol, noise, "each"))
         return Real(Form.of(symbol), kinds)
 
     def drawn_for_each(self, draw: Callable[[], Any]) -> Vector:
-        """What a draw gives, for each of the data, before the pass over them."""
-        if self.log.begun:
-            raise Refused("noise for each of the data that is drawn after some of them were read")
-        before = len(self.state.draws)
-        self._for_each = True
-        try:
-            found = draw()
-        finally:
-            self._for_each = False
-        if not isinstance(found, Real):
-            raise Refused("draws for each of the data that are no numbers")
-        return Vector(found, frozenset(d.symbol for d in self.state.draws[before:]))
+        return draws.drawn_for_each(self, draw)
 
     # Decisions
 
@@ -432,13 +364,13 @@ class LengthMachine(Turns, ScalingMachine):
 
     def truth_value(self, value: Any) -> Any:
         if isinstance(value, Count):
-            return self._count_compared("!=", value, 0)
+            return counting.count_compared(self, "!=", value, 0)
         if isinstance(value, Scale):
             return bool(value.unit)
         if isinstance(value, Vector) and value.kind is list:
             return True  # where there are no data, two neighbours are the same
         if isinstance(value, ElementPlace):
-            return self._place_compared("!=", value, 0)
+            return counting.place_compared(self, "!=", value, 0)
         candidates = places.candidates_of(self, value)
         length = value if candidates is None else places.length_of(candidates, value)
         if isinstance(length, CandidatesLeft):
@@ -476,18 +408,7 @@ class LengthMachine(Turns, ScalingMachine):
         raise Refused("a range that depends on the length of the data in this way")
 
     def lazy_array(self, value: Any, dtype: Any) -> Any:
-        if not isinstance(value, Vector) or (dtype is not None and np.dtype(dtype) != np.float64):
-            raise Refused("an array of this")
-        if value.kind is np.ndarray and dtype is None:
-            return value
-        element = value.element
-        if isinstance(element, Real):
-            if element.integral:
-                raise Refused("an array of whole numbers")
-            element = Real(element.form, (np.float64,))
-        elif not is_number(element) and not isinstance(element, Weighted):
-            raise Refused("an array of truths")
-        return Vector(element, value.own)
+        return vectors.array_of(self, value, dtype)
 
     def lazy_like(self, fill: Any, value: Any) -> Any:
         if not isinstance(value, Lazy):
@@ -497,23 +418,13 @@ class LengthMachine(Turns, ScalingMachine):
         return self.new_places((np.float64(fill),), np.ndarray)
 
     def new_places(self, fill: tuple[Any, ...], kind: type) -> Ref:
-        """A new array or list with a place for each element."""
-        if self.log.begun:
-            raise Refused("an array with a place for each of the data, after some were read")
-        name = f"{self.frame.code.qualname}:{self.frame.pc}"
-        return self.state.heap.new(PlacedList(items=Filled(name), kind=kind, fill=fill))
+        return items.new_places(self, fill, kind)
 
-    def _placed_at(self, thing: Any, index: Any) -> PlacedList | None:
-        """Such an array, where it is looked at in the place of this edge's element."""
-        found = self.state.heap.read(thing) if isinstance(thing, Ref) else None
-        if not isinstance(found, PlacedList):
-            return None
-        if index != ElementPlace() or not self.log.at:
-            raise NeedsList(found.items.name)
-        return found
+    def placed_at(self, thing: Any, index: Any) -> PlacedList | None:
+        return items.placed_at(self, thing, index)
 
     def set_item(self, thing: Any, index: Any, value: Any) -> Any:
-        found = self._placed_at(thing, index)
+        found = self.placed_at(thing, index)
         if found is None:
             return super().set_item(thing, index, value)
         if found.kind is np.ndarray:
@@ -525,51 +436,7 @@ class LengthMachine(Turns, ScalingMachine):
         return None
 
     def lazy_item(self, thing: Any, index: Any) -> Any:
-        placed = self._placed_at(thing, index)
-        if placed is not None:
-            if not placed.current and not placed.fill:
-                raise Refused("a place of an array that was not set")
-            return (placed.current or placed.fill)[0]
-        candidates = places.candidates_of(self, thing)
-        if type(index) is int and (isinstance(thing, Vector) or candidates is not None):
-            self.need_place()
-        if candidates is not None:
-            return places.entry_of(self, thing, index)
-        if isinstance(index, CHOSEN) and not isinstance(thing, Vector):
-            label = places.label_at(self, thing, index)
-            if label is not None:
-                return label
-        if isinstance(index, RandomPlace) and isinstance(thing, Vector):
-            return self.entry_at(thing, index)
-        if isinstance(index, ElementPlace) and isinstance(thing, Vector):
-            self.reach(index)
-            self.look(IN_ORDER)
-            self.use(thing.own)
-            return thing.element
-        if isinstance(index, Argmax) and isinstance(thing, Vector):
-            if thing.own and index.is_greatest_of(thing):
-                return Ranked(thing, 1)
-            return weighing.entry_at(self, thing, index)
-        if isinstance(index, ElementPlace) and (items := self.sequence(thing)) is not None:
-            return items[self._place_below(index, len(items))]
-        if isinstance(thing, OneDraw) and type(index) is int and index in (0, -1):
-            return thing.place
-        weights = thing.vector.element if isinstance(thing, Sums) else None
-        if isinstance(weights, Weight) and type(index) is int and index == -1:
-            return WeightSum(weights)
-        if isinstance(thing, Ordered) and type(index) is int and index in (-1, -2):
-            return Ranked(thing.vector, -index)
-        if isinstance(thing, OrderedPlaces) and type(index) is int and index in (0, -1):
-            return Argmax(thing.element, thing.backwards == (index == -1))
-        if isinstance(thing, OrderedPlaces) and index == slice(None, 1):
-            return OneDraw(Argmax(thing.element, not thing.backwards))
-        if isinstance(thing, OrderedPlaces) and index == slice(None, None, -1):
-            return OrderedPlaces(thing.element, not thing.backwards)
-        if isinstance(thing, (Ordered, OrderedPlaces)):
-            raise Refused("an entry of an order of the data, but the first or the last")
-        if isinstance(thing, Lazy) or isinstance(index, Lazy):
-            raise Refused("an entry of data of any length, but that of this turn")
-        return None
+        return items.entry_of(self, thing, index)
 
     def item(self, thing: Any, index: Any) -> Any:
         if isinstance(thing, Array) and isinstance(index, CHOSEN):
@@ -584,47 +451,7 @@ class LengthMachine(Turns, ScalingMachine):
         return self.elementwise(function, *values)
 
     def elementwise(self, function: Any, *values: Any) -> Any:
-        """A function of the elements of vectors, and of numbers that all of them share."""
-        own: frozenset[Symbol] = frozenset()
-        row = []
-        arrays = any(isinstance(v, Vector) and v.kind is np.ndarray for v in values)
-        for value in values:
-            if isinstance(value, Vector):
-                if value.kind is not np.ndarray:
-                    if not arrays:
-                        raise Refused("arithmetic with a list")
-                    value = self.lazy_array(value, None)  # as NumPy does
-                own |= value.own
-                row.append(value.element)
-            elif isinstance(value, (Real, Truth)):
-                mine = symbols_of(value)
-                if any(s.kind == "input" for s in mine) or mine & self.log.used:
-                    raise Refused("each of the data together with the one of this turn")
-                row.append(value)
-            elif isinstance(value, Weighted):
-                shared = isinstance(value, (WeightSum, Normaliser))
-                if not shared and any(s.kind == "input" for s in value.form.terms):
-                    raise Refused("each of the data together with the one of this turn")
-                row.append(value)
-            elif is_number(value) or isinstance(value, (bool, np.bool_, Scale)):
-                row.append(value)
-            else:
-                raise Refused("arithmetic with data of any length and this")
-        found = function(*row)
-        if not isinstance(found, (Real, Truth, Weighted)) and not is_number(found):
-            raise Refused("a function of each of the data that gives no number")
-        return Vector(found, own | self._made_of(own, found))
-
-    def _made_of(self, own: frozenset[Symbol], value: Any) -> set[Symbol]:
-        """The noises of each element that are made of others of its own."""
-        made = set()
-        for symbol in symbols_of(value) - own:
-            roots = self.roots(symbol)
-            if roots <= own:
-                made.add(symbol)
-            elif not roots.isdisjoint(own):
-                raise Refused("noise that is made of draws for each of the data, and of another")
-        return made
+        return vectors.elementwise(self, function, *values)
 
     def lazy_operation(self, op: str, *values: Any) -> Any:
         if not any(isinstance(v, Lazy) for v in values):
@@ -632,7 +459,7 @@ class LengthMachine(Turns, ScalingMachine):
         if any(isinstance(v, Ranked) for v in values):
             return _gap(op, *values)
         if op == "*" and any(isinstance(v, Count) and not v.offset for v in values):
-            return self._repeated(*values)
+            return vectors.repeated(self, *values)
         if any(isinstance(v, Vector) for v in values):
             if len(values) == 1:
                 return self.elementwise(lambda a: operators.unary(self, op, a), *values)
@@ -645,25 +472,13 @@ class LengthMachine(Turns, ScalingMachine):
             if score is not None:
                 return score
             if len(values) == 2 and any(isinstance(v, Real) for v in values):
-                return self.times_unit(op, *(_unscaled(v) for v in values))
-            return _in_units(op, *values)
+                return self.times_unit(op, *(scales.unscaled(v) for v in values))
+            return scales.in_units(op, *values)
         if len(values) == 2 and any(
             isinstance(v, (CandidatesLeft, RandomPlace, ChosenPlace)) for v in values
         ):
             return places.number_operation(self, op, *values)
-        return self._counted(op, *values)
-
-    def _repeated(self, *values: Any) -> Any:
-        """`[0.0] * len(x)`"""
-        if not any(type(v) is Count and v == Count() for v in values):
-            raise Refused("a product with the length of the data")
-        (value,) = [v for v in values if type(v) is not Count] or [None]
-        items = None if isinstance(value, Lazy) else self.sequence(value)
-        if not isinstance(value, Ref) or items is None or len(items) != 1:
-            raise Refused("a repetition by the length of the data")
-        if not is_plain(items[0]) and not isinstance(items[0], Real):
-            raise Refused("a repetition of an object by the length of the data")
-        return self.new_places((items[0],), list)
+        return counting.counted(self, op, *values)
 
     def op_inplace(self, frame: Frame, i: Instruction) -> None:
         """An array that is changed in place is changed for all that hold it."""
@@ -674,99 +489,8 @@ class LengthMachine(Turns, ScalingMachine):
 
     # Numbers of elements
 
-    def _counted(self, op: str, *values: Any) -> Any:
-        a, *rest = values
-        if not rest:
-            raise Refused(f"`{op}` of a number that depends on the length of the data")
-        b = rest[0]
-        if op in ("==", "!=") and any(v is None or isinstance(v, str) for v in (a, b)):
-            return op == "!="
-        if op in COMPARISONS:
-            if isinstance(a, (Count, ElementPlace, Kept)):
-                return self._number_compared(op, a, b)
-            return self._number_compared(_MIRRORED[op], b, a)
-        if op in ("+", "-") and isinstance(a, (Count, ElementPlace, Kept)) and type(b) is int:
-            step = b if op == "+" else -b
-            return Kept() if isinstance(a, Kept) else type(a)(a.offset + step)
-        if op == "+" and isinstance(b, (Count, ElementPlace, Kept)) and type(a) is int:
-            return Kept() if isinstance(b, Kept) else type(b)(b.offset + a)
-        if op == "-" and isinstance(a, ElementPlace) and isinstance(b, ElementPlace):
-            return a.offset - b.offset
-        if op == "%" and isinstance(a, ElementPlace) and type(b) is int and b > 0:
-            return self._remainder(a, b)
-        raise Refused(f"`{op}` of a number that depends on the length of the data")
-
-    def _number_compared(self, op: str, a: Any, b: Any) -> bool:
-        if isinstance(a, Count) and type(b) is int:
-            return self._count_compared(op, a, b)
-        if isinstance(a, Count) and isinstance(b, Count):
-            return bool(COMPARISONS[op](a.offset, b.offset))
-        if isinstance(a, ElementPlace) and type(b) is int:
-            return self._place_compared(op, a, b)
-        if isinstance(a, ElementPlace) and isinstance(b, ElementPlace):
-            return bool(COMPARISONS[op](a.offset, b.offset))
-        if isinstance(a, ElementPlace) and b == Count():
-            return self._place_before_end(op, a)
-        if isinstance(b, ElementPlace) and a == Count():
-            return self._place_before_end(_MIRRORED[op], b)
-        raise Refused("a look at a number that depends on the length of the data")
-
-    def _count_compared(self, op: str, count: Count, number: int) -> bool:
-        """There is an entry, at least: where there is none, two neighbours are the same."""
-        name = self.variable_looked_at()
-        if name in self.plan.indices:
-            self.cut()  # it is a place from there on
-        if number < count.offset + 1:
-            return bool(COMPARISONS[op](1, 0))
-        if number == count.offset + 1 and op in ("<", ">="):
-            return op == ">="
-        raise NeedsIndex(name) if name else Refused("a comparison of the length with a number")
-
     def variable_looked_at(self) -> str:
-        """The variable with a whole number that an instruction looks at, over all readings."""
-        frame, i = self.frame, self.instruction
-        if i.op in ("compare", "item"):
-            for name in i.uses:
-                if type(frame.registers.get(name)) is int and not name.startswith("%"):
-                    return f"{frame.code.qualname}:{name}"
-        return ""
-
-    def _place_compared(self, op: str, place: ElementPlace, number: int) -> bool:
-        log = self.log
-        if log.exact:
-            return bool(COMPARISONS[op](log.number + place.offset, number))
-        least = (
-            self.plan.limit + place.offset
-        )  # the number is at least this, and has no upper bound
-        if least <= number:
-            raise NeedsPosition(exact=number - place.offset + 1)
-        return bool(COMPARISONS[op](1, 0))
-
-    def _place_below(self, place: ElementPlace, size: int) -> int:
-        """The place of an entry of a public list, at a place of the data."""
-        log = self.log
-        if log.exact:
-            found = log.number + place.offset
-            if not -size <= found < size:
-                raise Thrown(IndexError("list index out of range"))
-            return found
-        if self.plan.limit + place.offset < size:
-            raise NeedsPosition(exact=size - place.offset + 1)
-        raise Thrown(IndexError("list index out of range"))
-
-    def _place_before_end(self, op: str, place: ElementPlace) -> bool:
-        """`i < len(x)` of the next place: whether there is an element."""
-        if op not in ("<", ">=", "!=", "=="):
-            raise Refused("a place that is compared with the length in this way")
-        log = self.log
-        before = True if place.offset < log.at else self.more(DataIterator(None, place.offset))
-        return before if op in ("<", "!=") else not before
-
-    def _remainder(self, place: ElementPlace, modulus: int) -> int:
-        log = self.log
-        if not log.exact and self.plan.modulus % modulus:
-            raise NeedsPosition(modulus=modulus)
-        return (log.number + place.offset) % modulus
+        return counting.variable_looked_at(self)
 
     # Attributes, calls, releases
 
@@ -816,7 +540,7 @@ class LengthMachine(Turns, ScalingMachine):
     def in_units(self, compute: Callable[[], Any]) -> Any:
         """What is computed from a power of eps: exact, or refused."""
         try:
-            return as_scale(compute())
+            return scales.as_scale(compute())
         except (DpestError, AttributeError) as error:
             raise Refused(f"eps, which has no value here: {error}") from None
 
@@ -840,7 +564,6 @@ class LengthMachine(Turns, ScalingMachine):
 
 
 _FILLING = (list.append, list.extend, isinstance, type)
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 
 def _gap(op: str, *values: Any) -> Gap:
@@ -850,43 +573,6 @@ def _gap(op: str, *values: Any) -> Gap:
         if first.vector is second.vector and (first.rank, second.rank) == (1, 2):
             return Gap(first.vector)
     raise Refused("the value of the greatest of the data")
-
-
-def _unscaled(value: Any) -> Any:
-    return value.unit if isinstance(value, Scale) else value
-
-
-def _in_units(op: str, *values: Any) -> Any:
-    """Arithmetic with powers of eps: exact, or refused."""
-    plain = [_unscaled(v) for v in values]
-    if not all(isinstance(v, Scale) or is_number(v) for v in values):
-        if op in ("==", "!=") and any(v is None or isinstance(v, str) for v in values):
-            return op == "!="
-        raise Refused("eps, which has no value here, together with a value that is no number")
-    try:
-        if len(plain) == 1:
-            found = {"-": lambda v: -v, "+": lambda v: v, "not": lambda v: not v}[op](plain[0])
-        else:
-            found = (COMPARISONS.get(op) or OPERATORS[op])(*plain)
-    except (DpestError, TypeError, ZeroDivisionError, ValueError) as error:
-        raise Refused(f"eps, which has no value here: {error}") from None
-    return as_scale(found)
-
-
-def as_scale(found: Any) -> Any:
-    if isinstance(found, (Unit, Root, UnitExponential, Complement)):
-        return Scale(found)
-    if isinstance(found, Fraction):
-        if found.denominator == 1 and abs(found) < 2**53:
-            return float(found)
-        return float(found) if Fraction(float(found)) == found else _not_exact()
-    if isinstance(found, (bool, int, float)):
-        return found
-    raise Refused("eps, which has no value here, in this operation")
-
-
-def _not_exact() -> Any:
-    raise Refused("a number without a finite binary fraction, from a quotient of scales")
 
 
 def new_data(form: str) -> Vector:

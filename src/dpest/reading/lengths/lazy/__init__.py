@@ -1,0 +1,1 @@
+"""What Python does with values that depend on the length of the data."""
