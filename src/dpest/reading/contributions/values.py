@@ -405,3 +405,8 @@ class PlainIterator:
     def items(self) -> list[Any]:
         """What is left of it."""
         return self.values[self.place :]
+
+
+def has_private_order(value: Any) -> bool:
+    """Whether a list or dict holds public values in an order that is private."""
+    return (isinstance(value, Seq) and value.bag) or (isinstance(value, Map) and value.open)

@@ -189,7 +189,7 @@ def _compare(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: lis
         known = b.items if isinstance(b, Seq) and b.rows is None and not b.bag else b
         if m.in_pass and isinstance(a, SymbolicForm) and isinstance(known, (list, tuple, range)):
             return any(m.decide(m.compare("==", a, one)) for one in known) == (op == "in")
-        if not isinstance(b, (Map, Seq)) or not (getattr(b, "open", False)):
+        if not (isinstance(b, Map) and b.open):
             inside = (lambda x, y: x in y) if op == "in" else (lambda x, y: x not in y)
             return m.publicly(inside, a, b)
         raise Unread("`in` of values that are not plain")

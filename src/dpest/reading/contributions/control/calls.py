@@ -59,6 +59,7 @@ if TYPE_CHECKING:
 
 
 def call(m: ContributionMachine, function: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+    """What a call gives: of a method, a closure, an object, or a function."""
     if isinstance(function, DrawMethod):
         return draw(m, function.library, function.family, arguments, named)
     if isinstance(function, Bound) and isinstance(function.owner, Object):
@@ -78,6 +79,13 @@ def call(m: ContributionMachine, function: Any, arguments: list[Any], named: dic
         return function.function(m, *function.arguments, *arguments)
     if isinstance(function, ProgramObject):
         return special(m, function, "__call__", *arguments)
+    return _call_function(m, function, arguments, named)
+
+
+def _call_function(
+    m: ContributionMachine, function: Any, arguments: list[Any], named: dict[str, Any]
+) -> Any:
+    """A function: by its entry in the table where it has one."""
     try:
         known = FUNCTIONS.get(function) or pandas_entry(function)
     except TypeError:
@@ -87,7 +95,6 @@ def call(m: ContributionMachine, function: Any, arguments: list[Any], named: dic
             all_handed_out(m, a) if isinstance(a, Suspended) and goes_over_rows(a.frame) else a
             for a in arguments
         ]
-    plain = all(map(is_plain, (*arguments, *named.values())))
     if _is_of_public_values(m, function, arguments, named):
         return m.publicly(function, *arguments, **named)
     if known is not None:
@@ -99,6 +106,13 @@ def call(m: ContributionMachine, function: Any, arguments: list[Any], named: dic
             found = m.publicly(function, *arguments, **named)
         if found is not NotImplemented:
             return found
+    return _call_untabled(m, function, arguments, named)
+
+
+def _call_untabled(
+    m: ContributionMachine, function: Any, arguments: list[Any], named: dict[str, Any]
+) -> Any:
+    """Functions and classes of the program, and pure ones of libraries: no table knows them."""
     if isinstance(function, types.FunctionType) and function.__code__ is CONTEXT:
         made = call(m, function.__wrapped__, arguments, named)  # type: ignore[attr-defined]
         if not isinstance(made, Suspended):
@@ -114,14 +128,8 @@ def call(m: ContributionMachine, function: Any, arguments: list[Any], named: dic
         return m.publicly(function, *arguments, **named)
     if any(map(has_unit, (*arguments, *named.values()))):
         raise Unread("a parameter that has no value here, in a call that is not known")
-    if plain and is_pure(function):
-        return natively(function, *arguments, **named)
-    if plain or is_pure(function):
-        deep = [a for a in (*arguments, *named.values()) if not is_plain(a)]
-        if is_pure(function) and all(is_plain_list(a) for a in deep):
-            return natively(function, *arguments, **named)
     if is_pure(function) or is_post_processing(function):
-        if plain or all(is_plain_list(a) or is_plain(a) for a in (*arguments, *named.values())):
+        if all(is_plain_list(a) or is_plain(a) for a in (*arguments, *named.values())):
             return natively(function, *arguments, **named)
         return m.publicly(function, *arguments, **named)
     name = getattr(function, "__name__", type(function).__name__)

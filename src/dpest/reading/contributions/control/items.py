@@ -24,6 +24,7 @@ from dpest.reading.contributions.values import (
     Rows,
     Seq,
     SmallArray,
+    has_private_order,
 )
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def _item_at(m: ContributionMachine, owner: Any, index: Any) -> Any:
     if place is None or not one_axis or not isinstance(items, (list, tuple, dict)):
         raise Unread("an item at a place that is not plain")
     values = list(items.values()) if isinstance(items, dict) else list(items)
-    if getattr(owner, "bag", False) or getattr(owner, "open", False) or not values:
+    if has_private_order(owner) or not values:
         raise Unread("an item of a list that is not known")
     forms = [m.form(v) for v in values]
     if any(m.terms.kind(f) & NOISE for f in forms):

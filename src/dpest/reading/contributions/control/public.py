@@ -27,6 +27,7 @@ from dpest.reading.contributions.values import (
     RecordTruth,
     Seq,
     SmallArray,
+    has_private_order,
 )
 
 
@@ -154,9 +155,9 @@ class Publics(Keys):
         if isinstance(value, Combined):
             return all(map(self.is_public, value.parts))
         if isinstance(value, (tuple, Seq, Map, SmallArray)):
-            if getattr(value, "rows", None) is not None and isinstance(value, Seq):
+            if isinstance(value, Seq) and value.rows is not None:
                 return False
-            if getattr(value, "bag", False) or getattr(value, "open", False):
+            if has_private_order(value):
                 return False
             return all(map(self.is_public, _inside(value)))
         return is_plain(value) or isinstance(value, PublicValue)

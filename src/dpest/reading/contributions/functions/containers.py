@@ -21,6 +21,7 @@ from dpest.reading.contributions.values import (
     RowsIterator,
     Seq,
     SetOfData,
+    has_private_order,
 )
 
 if TYPE_CHECKING:
@@ -49,9 +50,7 @@ def _set(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) ->
     if not arguments and not named:
         return SetOfData()
     (value,) = given(arguments, named, "x")
-    if isinstance(value, (Seq, Map)) and (
-        getattr(value, "bag", False) or getattr(value, "open", False)
-    ):
+    if has_private_order(value):
         return PublicValue()
     rows = value.rows if isinstance(value, RowsIterator) else rows_of(m, value)
     if isinstance(rows, Rows) and is_user(rows):

@@ -35,6 +35,7 @@ from dpest.reading.contributions.values import (
     SetOfData,
     SmallArray,
     Stepped,
+    has_private_order,
 )
 
 if TYPE_CHECKING:
@@ -146,7 +147,8 @@ def _zip(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) ->
     if set(named) - {"strict"}:
         raise Unread("zip with unknown arguments")
     iterators = [m.iterate(v) for v in arguments]
-    if [getattr(i, "gives", None) for i in iterators] == ["keys", "values"]:
+    counts_alone = all(isinstance(i, KeyCounts) for i in iterators)
+    if counts_alone and [i.gives for i in iterators] == ["keys", "values"]:
         keys, counts = iterators
         if keys.source is not None and keys.source is counts.source and keys.order == counts.order:
             return replace(counts, gives="items")
@@ -168,9 +170,7 @@ def _sorted(m: ContributionMachine, arguments: list[Any], named: dict[str, Any])
         if key is not None or reverse or value.gives == "values":
             raise Unread("keys of the data in an order of their own")
         return replace(value, source=value.source or value, order="sorted")
-    if isinstance(value, (Seq, Map)) and (
-        getattr(value, "bag", False) or getattr(value, "open", False)
-    ):
+    if has_private_order(value):
         if key is not None:
             raise Unread("keys of the data in an order of their own")
         return PublicValue()
