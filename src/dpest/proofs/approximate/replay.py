@@ -43,7 +43,7 @@ def replay(
     stage = ScriptStage()
     found = StandIns(stage, mechanism.function, [n for way in ways for n in way.namespaces])
     with found.in_place() as rng:
-        runs = _Runs(mechanism, ways, data, stage, rng)
+        runs = _ReplayedRuns(mechanism, ways, data, stage, rng)
         for trial in range(max(TRIALS, len(lengths))):
             length = lengths[trial % len(lengths)]
             runs.replay(random_records(data, length, source, constants, trial), trial)
@@ -60,7 +60,7 @@ def replay(
 
 
 @dataclass
-class _Runs:
+class _ReplayedRuns:
     """The runs of one replay; `types`: those of what the runs so far gave, which must not change.
 
     A way is known by its place among the ways, a value by its path in the output.
