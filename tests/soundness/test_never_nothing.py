@@ -165,3 +165,21 @@ def test_an_audit_says_nothing_of_runs_that_leave_a_trace(function: Any) -> None
     verdict = dpest.audit(function, epsilon=1.0, adjacency="l1", length=2, budget="20000 runs")
     assert "keeps state between calls: LAST" in str(verdict).splitlines()[0]
     assert verdict.evidence == ()
+
+
+def test_whole_numbers_without_bounds_move_by_whole_steps() -> None:
+    def total(x, rng):
+        return sum(x) + rng.laplace(scale=1)
+
+    verdict = dpest.audit(total, epsilon=5, adjacency="linf:2.7", domain="integers(3)")
+    assert verdict.status == "violated"
+    assert verdict.lower.value == pytest.approx(6.0)
+
+
+def test_an_array_without_entries_has_no_noise_and_leaks_nothing() -> None:
+    def nothing(x, rng):
+        return np.array(x)[:0] + rng.laplace(0, 1, size=0)
+
+    verdict = dpest.audit(nothing, epsilon=1.5, adjacency="l1", length=3)
+    assert verdict.status == "exact"
+    assert verdict.upper.value == 0.0

@@ -100,7 +100,15 @@ def _value(column: Any, source: random.Random, constants: Sequence[float], trial
         return source.choice(column.values)
     if column.missing and source.random() < 0.3:
         return math.nan
-    return int(min(max(round(found), math.ceil(low)), math.floor(high))) if column.whole else found
+    return _whole(found, low, high) if column.whole else found
+
+
+def _whole(number: float, low: float, high: float) -> int:
+    """A whole number within bounds that may be infinite."""
+    found = round(number)
+    if found < low:
+        return math.ceil(low)
+    return math.floor(high) if found > high else found
 
 
 def as_argument(data: Data, records: Sequence[Mapping[Any, Any]]) -> Any:

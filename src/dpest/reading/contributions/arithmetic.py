@@ -488,7 +488,7 @@ class Arithmetic(Choices):
         except ValueError:
             raise Unread("arrays whose shapes don't fit") from None
         places = [
-            np.broadcast_to(np.arange(max(len(v.cells), 1)).reshape(v.shape), shape).ravel()
+            np.broadcast_to(np.arange(len(v.cells)).reshape(v.shape), shape).ravel()
             for v in (left, right)
         ]
         pairs = zip(places[0].tolist(), places[1].tolist(), strict=True)
