@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
@@ -114,6 +115,16 @@ class Noise:
     @property
     def variance(self) -> float:
         raise NotImplementedError
+
+    @property
+    def middle(self) -> float:
+        """A place amid the mass: the mean, unless there is none."""
+        return self.mean
+
+    @property
+    def width(self) -> float:
+        """A typical distance from the middle: the deviation, unless that is infinite."""
+        return math.sqrt(float(self.variance))
 
     @property
     def shift_cost(self) -> ShiftCost:
