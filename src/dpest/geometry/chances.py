@@ -121,7 +121,7 @@ def _reach(noise: Noise) -> tuple[float, float]:
     """An interval outside of which there is nothing to speak of."""
     low, high = (float(v) for v in noise.support)
     middle = float(noise.quantile(0.5))
-    step = 1.0 + math.sqrt(float(noise.variance))
+    step = 1.0 + noise.width
     if not math.isfinite(low):
         low = middle - step
         while float(noise.cdf(low)) > _TAIL:

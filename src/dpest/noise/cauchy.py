@@ -89,6 +89,9 @@ class Cauchy(Noise):
     def width(self) -> float:
         return float(self.scale)
 
+    def times(self, factor: Any) -> Noise | None:
+        return Cauchy(self.scale * factor)
+
     @property
     def shift_cost(self) -> ShiftCost:
         return ShiftCost("absolute", inverse(self.scale))

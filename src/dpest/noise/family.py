@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ShiftCost:
-    """What it costs, in log-density ratio, to translate a noise by s (the proof rule).
+    """What it costs at most, in log-density ratio, to translate a noise by s (the proof rule).
 
     `absolute`: rate·|s|. `one_sided`: rate·s, for s of either sign, with the support as a
     constraint on the noise (exponential). `upward`: rate·s, s ≥ 0 needed (Gumbel).
@@ -129,6 +129,10 @@ class Noise:
     @property
     def shift_cost(self) -> ShiftCost:
         return ShiftCost("none")
+
+    def times(self, factor: Any) -> Noise | None:
+        """The law of a positive multiple, which may be a symbol; None: not of this family."""
+        return None
 
     @property
     def outcomes(self) -> tuple[tuple[Any, Any], ...] | None:

@@ -68,6 +68,9 @@ class Logistic(Noise):
     def variance(self) -> float:
         return (math.pi * float(self.scale)) ** 2 / 3
 
+    def times(self, factor: Any) -> Noise | None:
+        return Logistic(self.scale * factor)
+
     @property
     def shift_cost(self) -> ShiftCost:
         return ShiftCost("absolute", inverse(self.scale), attained=True)

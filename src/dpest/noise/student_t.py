@@ -15,6 +15,7 @@ from dpest.noise.parameters import check_scale, exact, inverse, is_number
 from dpest.noise.tails import Tail
 
 _DIGITS = 10**24  # of a square root that is rounded down
+_SMALL = 10**6
 _FAR = 1e100  # beyond, 1 + z² is z²
 _TINY = 1e-250
 
@@ -116,6 +117,9 @@ class StudentT(Noise):
     def width(self) -> float:
         return float(self.scale)
 
+    def times(self, factor: Any) -> Noise | None:
+        return StudentT(self.df, self.scale * factor)
+
     @property
     def shift_cost(self) -> ShiftCost:
         if not is_number(self.df):
@@ -130,11 +134,28 @@ class StudentT(Noise):
 
 
 def root_below(value: Fraction) -> Fraction:
-    """A rational that is at most √value: the root itself if that is rational."""
+    """A rational that is at most √value, and near to it: the root itself if that is rational."""
     above, below = math.isqrt(value.numerator), math.isqrt(value.denominator)
     if above**2 == value.numerator and below**2 == value.denominator:
         return Fraction(above, below)
-    # √(n/d) = √(n·d)/d, with enough digits of √(n·d).
-    return Fraction(math.isqrt(value.numerator * value.denominator * _DIGITS**2), _DIGITS) / (
-        value.denominator
-    )
+    # √(n/d) = √(n·d)/d, with many digits of √(n·d).
+    root = math.isqrt(value.numerator * value.denominator * _DIGITS**2)
+    digits = Fraction(root, _DIGITS * value.denominator)
+    return _convergent_below(digits) or digits
+
+
+def _convergent_below(value: Fraction) -> Fraction:
+    """The best of the continued fraction's convergents that lie below, with small denominators."""
+    best, rest, is_below = Fraction(0), value, True
+    numerators, denominators = (0, 1), (1, 0)
+    while True:
+        whole = math.floor(rest)
+        numerators = (numerators[1], whole * numerators[1] + numerators[0])
+        denominators = (denominators[1], whole * denominators[1] + denominators[0])
+        if denominators[1] > _SMALL:
+            return best
+        if is_below:
+            best = Fraction(numerators[1], denominators[1])
+        if rest == whole:
+            return best
+        rest, is_below = 1 / (rest - whole), not is_below

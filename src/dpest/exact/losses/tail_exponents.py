@@ -141,4 +141,6 @@ def _integrated(tail: Tail) -> Tail:
         return Tail(tail.double, tail.square, tail.stirling, tail.linear - tail.double, tail.power)
     if tail.square:
         return Tail(square=tail.square, linear=tail.linear, power=tail.power - 1)
+    if not tail.linear and not tail.stirling:
+        return Tail(power=tail.power + 1)  # the slope of power·log u is power/u
     return tail
