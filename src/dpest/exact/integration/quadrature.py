@@ -73,6 +73,7 @@ def graded(breaks: Floats, width: Floats) -> tuple[Floats, Floats, Ints]:
     ends = np.concatenate([np.where(last, middle, left[index] + high), top - low])
     owners = np.concatenate([owner[index], owner[index]])
     order = np.lexsort((starts, owners))
+    order = order[ends[order] > starts[order]]  # far out a panel may be narrower than rounding
     return starts[order], ends[order], owners[order]
 
 
