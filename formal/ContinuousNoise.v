@@ -230,7 +230,7 @@ Proof.
     (fun x => r * ((1 - exp (r * x)) / (1 + exp (r * x))))).
   - intros y. pose proof (exp_pos (r * y)). auto_derive; [lra|]. field. lra.
   - intros y. pose proof (exp_pos (r * y)). rewrite Rabs_mult, (Rabs_pos_eq r) by lra.
-    rewrite <- (Rmult_1_r r) at 2. apply Rmult_le_compat_l; [lra|].
+    apply Rle_trans with (r * 1); [apply Rmult_le_compat_l; [lra|] | lra].
     apply Rabs_le. split; apply Rmult_le_reg_r with (1 + exp (r * y)); try lra;
       unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra.
 Qed.
@@ -256,7 +256,7 @@ Proof.
     + intros x. rewrite cauchy_same. pose proof (cauchy_positive x). auto_derive; auto.
       unfold Rsqr. field. split; nra.
     + intros x. pose proof (atan_bound (r * x)). split; apply Rmult_le_compat_l; lra.
-  - intros x. unfold cauchy_density. rewrite <- exp_0. apply exp_le.
+  - intros x. unfold cauchy_density. apply Rle_trans with (exp 0); [apply exp_le | rewrite exp_0; lra].
     assert (0 <= ln (1 + r * x * (r * x))); [|lra]. rewrite <- ln_1. apply ln_le; [lra|].
     pose proof (Rle_0_sqr (r * x)) as Q. unfold Rsqr in Q. lra.
 Qed.
@@ -266,10 +266,11 @@ Proof.
     (fun x => r * (- (2 * (r * x)) / (1 + r * x * (r * x))))).
   - intros y. pose proof (cauchy_positive y). auto_derive; auto. field. lra.
   - intros y. pose proof (cauchy_positive y) as P. rewrite Rabs_mult, (Rabs_pos_eq r) by lra.
-    rewrite <- (Rmult_1_r r) at 2. apply Rmult_le_compat_l; [lra|].
+    apply Rle_trans with (r * 1); [apply Rmult_le_compat_l; [lra|] | lra].
     pose proof (Rle_0_sqr (r * y - 1)) as Q1. pose proof (Rle_0_sqr (r * y + 1)) as Q2. unfold Rsqr in Q1, Q2.
-    apply Rabs_le. split; apply Rmult_le_reg_r with (1 + r * y * (r * y)); try lra;
-      unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra.
+    apply Rabs_le. split; apply Rmult_le_reg_r with (1 + r * y * (r * y)); auto;
+      replace (- (2 * (r * y)) / (1 + r * y * (r * y)) * (1 + r * y * (r * y))) with (- (2 * (r * y)))
+        by (field; lra); lra.
 Qed.
 Theorem cauchy_noise : continuous_noise r (fun _ => True) (expect (cauchy_density r)).
 Proof. apply density_noise; auto using cauchy_is_density. intros; apply cauchy_shift. Qed.

@@ -354,9 +354,7 @@ def _factor(
     moving = tuple(
         t for t in terms if isinstance(t, (IntegralTerm, ConvolutionTerm)) and parameters_of([t])
     )
-    return Factor(
-        tuple(coordinates), functions, lines, scale, widest, sides, costly, moving, heavy
-    )
+    return Factor(tuple(coordinates), functions, lines, scale, widest, sides, costly, moving, heavy)
 
 
 def _whole(cell: OutputCell, noises: Noises) -> Factor:
