@@ -70,7 +70,7 @@ def test_heavy_tails_beside_others(heavy: Noise) -> None:
     conditions = bounds(combination(1.0, 2.0), -0.5, 2.0)
 
     def inner(z: float) -> float:
-        return float(heavy.cdf((2 - 2 * z)) - heavy.cdf((-0.5 - 2 * z)))
+        return float(heavy.cdf(2 - 2 * z) - heavy.cdf(-0.5 - 2 * z))
 
     plain = stats.laplace(scale=0.75)
     pieces = [

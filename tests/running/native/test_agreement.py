@@ -133,7 +133,8 @@ def heavy_tails(x, rng):
 
 
 FUNCTIONS = [
-    heavy_tails, sparse, geometric_by_coins, mixed_kinds, raises_now_and_then, by_dictionary, with_arrays,
+    heavy_tails, sparse, geometric_by_coins, mixed_kinds, raises_now_and_then, by_dictionary,
+    with_arrays,
     by_generators, with_objects, chosen_by_chance, spoils_its_input, python_arithmetic,
 ]  # fmt: skip
 

@@ -143,6 +143,9 @@ class QuietGenerator:
     def standard_t(self, df: Any, size: Any = None) -> Any:
         return self._at(0.0, 1.0, size)
 
+    def triangular(self, left: Any, mode: Any, right: Any, size: Any = None) -> Any:
+        return self._at(mode, np.subtract(right, left), size)
+
     def draw_noise(self, noise: Any, size: Any = None) -> Any:
         return self._at(0, noise.width, size)
 

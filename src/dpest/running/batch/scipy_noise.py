@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from dpest.noise.cauchy import Cauchy
 from dpest.noise.discrete_laplace import DiscreteLaplace
-from dpest.noise.student_t import StudentT
+from dpest.noise.heavy_tails.cauchy import Cauchy
+from dpest.noise.heavy_tails.student_t import StudentT
 from dpest.reading.refusals import refuse
 from dpest.running.handed import Handed
 
