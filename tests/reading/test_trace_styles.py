@@ -578,4 +578,5 @@ def uniform_of_two_places(x: Any, rng: Any) -> Any:
 def test_uniform_draws_of_equal_width_on_two_ways_are_told_apart() -> None:
     """Between 0 and 1 on one way, between 1 and 2 on the other: each run has its own of them."""
     found = dpest.distribution(uniform_of_two_places, [1.0])
-    assert found.log_density([0.25, 1.5, 2.5]) == pytest.approx([np.log(0.5)] * 2 + [-np.inf])
+    logs = [found.log_density(v) for v in (0.25, 1.5, 2.5)]
+    assert logs == pytest.approx([math.log(0.5), math.log(0.5), -math.inf])
