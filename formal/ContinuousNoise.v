@@ -1,4 +1,4 @@
-(** * Continuous noises: Laplace, exponential, Gumbel, Gaussian
+(** * Continuous noises: Laplace, exponential, Gumbel, logistic, Cauchy, Gaussian
 
     Each is given by its density up to a constant.  [r] is the rate, 1/scale. *)
 From Coq Require Import Reals Lra Lia List QArith Qreals Bool FunctionalExtensionality.
@@ -10,6 +10,8 @@ Open Scope R_scope.
 Definition laplace_density (r x : R) : R := exp (- (r * Rabs x)).
 Definition exponential_density (r x : R) : R := if Rle_dec 0 x then exp (- (r * x)) else 0.
 Definition gumbel_density (r x : R) : R := exp (- (r * x) - exp (- (r * x))).
+Definition logistic_density (r x : R) : R := exp (r * x - 2 * ln (1 + exp (r * x))).
+Definition cauchy_density (r x : R) : R := exp (- ln (1 + r * x * (r * x))).
 Definition gaussian_density (r x : R) : R := exp (- (r * (x * x))).
 
 Lemma int_continuous e : (forall x, continuous e x) -> integrable e.
@@ -178,6 +180,100 @@ Proof.
 Qed.
 Theorem gumbel_noise : continuous_noise r (fun s => 0 <= s) (expect (gumbel_density r)).
 Proof. apply density_noise; auto using gumbel_is_density. intros; apply gumbel_shift; auto. Qed.
+
+(** ** Noises whose log-density has a bounded slope *)
+Lemma slope_shift (L L' : R -> R) : (forall x, is_derive L x (L' x)) -> (forall x, Rabs (L' x) <= r) ->
+  forall s x, exp (L x) <= exp (r * Rabs s) * exp (L (x + s)).
+Proof.
+  intros D B s x. rewrite <- exp_plus. apply exp_le.
+  destruct (MVT_gen L x (x + s) L') as (c & _ & E).
+  - intros y _. apply D.
+  - intros y _. apply continuity_pt_filterlim. apply (ex_derive_continuous L). exists (L' y). apply D.
+  - replace (x + s - x) with s in E by lra.
+    assert (Rabs (L' c * s) <= r * Rabs s).
+    { rewrite Rabs_mult. apply Rmult_le_compat_r; [apply Rabs_pos | apply B]. }
+    pose proof (Rabs_maj2 (L' c * s)). lra.
+Qed.
+
+(** ** Logistic *)
+Lemma logistic_same x : logistic_density r x = logistic x.
+Proof.
+  unfold logistic_density, logistic. pose proof (exp_pos (r * x)). unfold Rminus. rewrite exp_plus, exp_Ropp.
+  replace (2 * ln (1 + exp (r * x))) with (ln (1 + exp (r * x)) + ln (1 + exp (r * x))) by lra.
+  rewrite exp_plus, !exp_ln by lra. unfold Rdiv. f_equal. f_equal. simpl. ring.
+Qed.
+Lemma logistic_density_continuous x : continuous (logistic_density r) x.
+Proof.
+  apply (ex_derive_continuous (logistic_density r)). unfold logistic_density.
+  pose proof (exp_pos (r * x)). auto_derive. lra.
+Qed.
+Lemma logistic_is_density : density (logistic_density r).
+Proof.
+  assert (IR : 0 < / r) by (apply Rinv_0_lt_compat; auto).
+  apply (continuous_density _ (/ r - 0) 1); auto using logistic_density_continuous.
+  - intros; apply exp_pos.
+  - apply (total_derivative (fun x => / r * (exp (r * x) / (1 + exp (r * x)))));
+      auto using logistic_density_continuous.
+    + intros x. rewrite logistic_same. apply logistic_derivative.
+    + intros x. pose proof (exp_pos (r * x)). assert (0 < / (1 + exp (r * x))) by (apply Rinv_0_lt_compat; lra).
+      assert (exp (r * x) / (1 + exp (r * x)) <= 1).
+      { apply Rmult_le_reg_r with (1 + exp (r * x)); [lra|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l; lra. }
+      split; [apply Rmult_le_pos; [lra|]; apply Rmult_le_pos; lra|].
+      rewrite <- (Rmult_1_r (/ r)) at 2. apply Rmult_le_compat_l; lra.
+  - intros x. rewrite logistic_same. unfold logistic. pose proof (exp_pos (r * x)).
+    apply Rmult_le_reg_r with ((1 + exp (r * x)) ^ 2); [apply pow_lt; lra|].
+    unfold Rdiv. rewrite Rmult_assoc, Rinv_l, Rmult_1_r, Rmult_1_l; [nra | apply pow_nonzero; lra].
+Qed.
+Lemma logistic_shift s x : logistic_density r x <= exp (r * Rabs s) * logistic_density r (x + s).
+Proof.
+  apply (slope_shift (fun x => r * x - 2 * ln (1 + exp (r * x)))
+    (fun x => r * ((1 - exp (r * x)) / (1 + exp (r * x))))).
+  - intros y. pose proof (exp_pos (r * y)). auto_derive; [lra|]. field. lra.
+  - intros y. pose proof (exp_pos (r * y)). rewrite Rabs_mult, (Rabs_pos_eq r) by lra.
+    apply Rle_trans with (r * 1); [apply Rmult_le_compat_l; [lra|] | lra].
+    apply Rabs_le. split; apply Rmult_le_reg_r with (1 + exp (r * y)); try lra;
+      unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra.
+Qed.
+Theorem logistic_noise : continuous_noise r (fun _ => True) (expect (logistic_density r)).
+Proof. apply density_noise; auto using logistic_is_density. intros; apply logistic_shift. Qed.
+
+(** ** Cauchy: a shift costs at most what it would cost Laplace noise of this scale *)
+Lemma cauchy_positive x : 0 < 1 + r * x * (r * x).
+Proof. pose proof (Rle_0_sqr (r * x)) as Q. unfold Rsqr in Q. lra. Qed.
+Lemma cauchy_same x : cauchy_density r x = / (1 + r * x * (r * x)).
+Proof. unfold cauchy_density. rewrite exp_Ropp, exp_ln; auto using cauchy_positive. Qed.
+Lemma cauchy_continuous x : continuous (cauchy_density r) x.
+Proof.
+  apply (ex_derive_continuous (cauchy_density r)). unfold cauchy_density.
+  pose proof (cauchy_positive x). auto_derive. auto.
+Qed.
+Lemma cauchy_is_density : density (cauchy_density r).
+Proof.
+  assert (IR : 0 < / r) by (apply Rinv_0_lt_compat; auto).
+  apply (continuous_density _ (/ r * (PI / 2) - / r * (- PI / 2)) 1); auto using cauchy_continuous.
+  - intros; apply exp_pos.
+  - apply (total_derivative (fun x => / r * atan (r * x))); auto using cauchy_continuous.
+    + intros x. rewrite cauchy_same. pose proof (cauchy_positive x). auto_derive; auto.
+      unfold Rsqr. field. split; nra.
+    + intros x. pose proof (atan_bound (r * x)). split; apply Rmult_le_compat_l; lra.
+  - intros x. unfold cauchy_density. apply Rle_trans with (exp 0); [apply exp_le | rewrite exp_0; lra].
+    assert (0 <= ln (1 + r * x * (r * x))); [|lra]. rewrite <- ln_1. apply ln_le; [lra|].
+    pose proof (Rle_0_sqr (r * x)) as Q. unfold Rsqr in Q. lra.
+Qed.
+Lemma cauchy_shift s x : cauchy_density r x <= exp (r * Rabs s) * cauchy_density r (x + s).
+Proof.
+  apply (slope_shift (fun x => - ln (1 + r * x * (r * x)))
+    (fun x => r * (- (2 * (r * x)) / (1 + r * x * (r * x))))).
+  - intros y. pose proof (cauchy_positive y). auto_derive; auto. field. lra.
+  - intros y. pose proof (cauchy_positive y) as P. rewrite Rabs_mult, (Rabs_pos_eq r) by lra.
+    apply Rle_trans with (r * 1); [apply Rmult_le_compat_l; [lra|] | lra].
+    pose proof (Rle_0_sqr (r * y - 1)) as Q1. pose proof (Rle_0_sqr (r * y + 1)) as Q2. unfold Rsqr in Q1, Q2.
+    apply Rabs_le. split; apply Rmult_le_reg_r with (1 + r * y * (r * y)); auto;
+      replace (- (2 * (r * y)) / (1 + r * y * (r * y)) * (1 + r * y * (r * y))) with (- (2 * (r * y)))
+        by (field; lra); lra.
+Qed.
+Theorem cauchy_noise : continuous_noise r (fun _ => True) (expect (cauchy_density r)).
+Proof. apply density_noise; auto using cauchy_is_density. intros; apply cauchy_shift. Qed.
 
 (** ** Gaussian: a density, but shifts have no price in epsilon (see [ZeroConcentrated.v]) *)
 Lemma gaussian_continuous x : continuous (gaussian_density r) x.

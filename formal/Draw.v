@@ -11,6 +11,8 @@ Definition law (u : R) (x : family * Q) : (R -> R) -> R :=
   | Laplace => expect (laplace_density r)
   | Exponential => expect (exponential_density r)
   | Gumbel => expect (gumbel_density r)
+  | Logistic => expect (logistic_density r)
+  | Cauchy => expect (cauchy_density r)
   | DiscreteLaplace => sum (discrete_laplace_weight r)
   | Geometric => sum (geometric_weight r)
   end.
@@ -31,6 +33,7 @@ Proof.
     + apply joint_laws. intros i. destruct (entry_proper T i P) as [R D]. rewrite I in D.
       assert (RP : 0 < u * Q2R (rate T i)) by (apply Rmult_lt_0_compat; auto).
       unfold law, rate in *. destruct (fst (entry T i)); try discriminate;
-        (eapply noise_weaken; [|(apply laplace_noise || apply exponential_noise || apply gumbel_noise); auto]);
+        (eapply noise_weaken; [|(apply laplace_noise || apply exponential_noise || apply gumbel_noise
+          || apply logistic_noise || apply cauchy_noise); auto]);
         intros s X; simpl in *; auto.
 Qed.

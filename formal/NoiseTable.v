@@ -4,7 +4,7 @@ From DP Require Import Noise Program.
 Import ListNotations.
 Open Scope R_scope.
 
-Inductive family := Laplace | Exponential | Gumbel | DiscreteLaplace | Geometric.
+Inductive family := Laplace | Exponential | Gumbel | Logistic | Cauchy | DiscreteLaplace | Geometric.
 Definition discrete (f : family) : bool :=
   match f with DiscreteLaplace | Geometric => true | _ => false end.
 Definition upward (f : family) : bool :=

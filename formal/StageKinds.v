@@ -21,7 +21,8 @@ Proof.
   - apply (joint_sub u (rate T) (fun i s => upward (fst (entry T i)) = true -> 0 <= s)); auto.
     intros i. destruct (entry_proper T i P) as [R D]. rewrite I in D. assert (RP : 0 < u * Q2R (rate T i)) by (apply Rmult_lt_0_compat; auto).
     unfold law, rate in *. destruct (fst (entry T i)); try discriminate;
-      (eapply noise_weaken; [|(apply laplace_noise || apply exponential_noise || apply gumbel_noise); auto]); intros s X; simpl in *; auto.
+      (eapply noise_weaken; [|(apply laplace_noise || apply exponential_noise || apply gumbel_noise
+        || apply logistic_noise || apply cauchy_noise); auto]); intros s X; simpl in *; auto.
 Qed.
 Lemma draw_expectation {X} T ns (g : vec -> X) : proper_table T = true -> expectation (fun f => draw T 1 ns (fun h => f (g h))).
 Proof.

@@ -38,6 +38,7 @@ let number table key = match List.assoc_opt key table with Some i -> i | None ->
 (* --- noise *)
 let family = function
   | "laplace" -> Laplace | "exponential" -> Exponential | "gumbel" -> Gumbel
+  | "logistic" -> Logistic | "cauchy" -> Cauchy
   | "discrete_laplace" | "two_sided_geometric" -> DiscreteLaplace | "geometric" -> Geometric
   | other -> raise (Unsupported (other ^ " noise"))
 let is_discrete = function DiscreteLaplace | Geometric -> true | _ -> false

@@ -275,6 +275,7 @@ def test_prices():
     assert shift_price("normal", 2.0, 3.0) == Price(mu=1.5)
     assert shift_price("uniform", 1.0, 0.1).pure == math.inf
     assert shift_price("gumbel", 1.0, 0.1).unpriced
+    assert shift_price("cauchy", 2.0, -3.0).pure == pytest.approx(2 * math.asinh(0.75))
     assert chances_price(np.array([0.5, 0.5]), np.array([1.0, 0.0])).pure == math.inf
     coin = coin_price("uniform", np.array([1.0]), np.array([0.5]), np.array([0.25]))
     assert coin.pure == pytest.approx(math.log(2))

@@ -14,6 +14,7 @@ from dpest.noise import (
     Bernoulli,
     Binomial,
     Categorical,
+    Cauchy,
     DiscreteGaussian,
     DiscreteLaplace,
     Exponential,
@@ -21,7 +22,10 @@ from dpest.noise import (
     Geometric,
     Gumbel,
     Laplace,
+    Logistic,
     Poisson,
+    StudentT,
+    Triangular,
     TwoSidedGeometric,
     Uniform,
 )
@@ -68,6 +72,11 @@ def test_draws_reach_every_reading(draw, parameter, family):
         (lambda: Poisson(NAN), lambda rng: rng.poisson(NAN)),
         (lambda: Poisson(1e30), lambda rng: rng.poisson(1e30)),
         (lambda: Uniform(1, 0), lambda rng: rng.uniform(1, 0)),
+        (lambda: Logistic(-1), lambda rng: rng.logistic(0, -1)),
+        (lambda: StudentT(0), lambda rng: rng.standard_t(0)),
+        (lambda: Triangular(1, 0, 2), lambda rng: rng.triangular(1, 0, 2)),
+        (lambda: Triangular(0, 3, 2), lambda rng: rng.triangular(0, 3, 2)),
+        (lambda: Triangular(1, 1, 1), lambda rng: rng.triangular(1, 1, 1)),
         (lambda: Uniform(0, INF), lambda rng: rng.uniform(0, INF)),
         (lambda: Categorical((1, 2), (0.5,)), lambda rng: rng.choice([1, 2], p=[0.5])),
         (lambda: Categorical((1, 2), (1.5, -0.5)), lambda rng: rng.choice(2, p=[1.5, -0.5])),
@@ -85,7 +94,10 @@ def test_bad_parameters_raise_what_numpy_raises(ours, numpys):
 
 @pytest.mark.parametrize("scale", [NAN, INF])
 def test_noise_without_a_distribution_is_refused(scale):
-    for family in (Laplace, Exponential, Gaussian, Gumbel, DiscreteLaplace, DiscreteGaussian):
+    for family in (
+        *(Laplace, Exponential, Gaussian, Gumbel, Logistic, Cauchy),
+        *(DiscreteLaplace, DiscreteGaussian),
+    ):
         with pytest.raises(ValueError, match=r"NaN|infinite"):
             family(scale)
 
@@ -118,6 +130,9 @@ def test_shift_costs():
     assert Exponential(Fraction(1, 3)).shift_cost == noise.ShiftCost(
         "one_sided", Fraction(3), attained=True
     )
+    assert Logistic(2).shift_cost == noise.ShiftCost("absolute", Fraction(1, 2), attained=True)
+    assert Cauchy(2).shift_cost == noise.ShiftCost("absolute", Fraction(1, 2))
+    assert StudentT(4, 5).shift_cost == noise.ShiftCost("absolute", Fraction(1, 4))
     assert Gumbel(2).shift_cost == noise.ShiftCost("upward", Fraction(1, 2), attained=True)
     assert Gaussian(2).shift_cost == noise.ShiftCost("square", Fraction(1, 8), attained=True)
     assert DiscreteLaplace(4).shift_cost == noise.ShiftCost("absolute", Fraction(1, 4), True, True)
@@ -135,6 +150,43 @@ def test_the_cost_bounds_the_log_ratio_of_a_shift(family, shift):
     bound = float(family.shift_cost.rate) * shift
     assert ratio.max() <= bound + 1e-12
     assert ratio.max() == pytest.approx(bound)
+
+
+SLOPES = [Logistic(2.0), Cauchy(2.0), StudentT(3, 2.0), StudentT(0.5), StudentT(40)]
+
+
+@pytest.mark.parametrize("family", SLOPES, ids=str)
+def test_the_rate_is_the_steepest_slope_of_the_log_density(family):
+    x = np.linspace(-60, 60, 1_200_001)
+    slopes = np.diff(family.log_density(x)) / np.diff(x)
+    rate = float(family.shift_cost.rate)
+    assert slopes.max() <= rate * (1 + 1e-9)
+    assert slopes.max() == pytest.approx(rate, rel=1e-8)
+    assert family.shift_cost.kind == "absolute"
+
+
+@pytest.mark.parametrize("family", [Cauchy(2.0), StudentT(3, 2.0), StudentT(0.5)], ids=str)
+@pytest.mark.parametrize("shift", [0.01, 1.5, -40.0])
+def test_what_a_shift_of_heavy_tails_costs_exactly(family, shift):
+    x = np.linspace(-100, 100, 400_001)
+    ratio = family.log_density(x) - family.log_density(x + shift)
+    exactly = family.cost_of_shift(shift)
+    assert ratio.max() <= exactly * (1 + 1e-9)
+    assert ratio.max() == pytest.approx(exactly, rel=1e-5)
+    assert exactly < float(family.shift_cost.rate) * abs(shift)
+
+
+@pytest.mark.parametrize("df", [1, 4, Fraction(9, 4), 2, 3, Fraction(7, 10), 12.5, 1e-9])
+def test_the_rate_of_students_t_is_never_too_small(df):
+    # (ν + 1)/(2·√ν) ≤ rate, in rationals: (ν + 1)² ≤ 4·ν·rate²
+    nu, rate = Fraction(repr(df)) if isinstance(df, float) else Fraction(df), StudentT(df)
+    square = 4 * nu * rate.shift_cost.rate**2
+    assert (nu + 1) ** 2 <= square
+    assert float(square) == pytest.approx(float((nu + 1) ** 2), rel=1e-6)
+
+
+def test_no_shift_of_triangular_noise_has_a_price():
+    assert Triangular(-1, 0, 2).shift_cost.kind == "none"
 
 
 def test_equal_noises_are_one():

@@ -15,6 +15,7 @@ from dpest.noise import (
     Bernoulli,
     Binomial,
     Categorical,
+    Cauchy,
     DiscreteGaussian,
     DiscreteLaplace,
     DiscreteUniform,
@@ -23,7 +24,10 @@ from dpest.noise import (
     Geometric,
     Gumbel,
     Laplace,
+    Logistic,
     Poisson,
+    StudentT,
+    Triangular,
     TwoSidedGeometric,
     Uniform,
 )
@@ -40,7 +44,20 @@ CONTINUOUS = [
     Gumbel(20),
     Uniform(),
     Uniform(-3, 2.5),
+    Logistic(1.0),
+    Logistic(Fraction(7, 3)),
+    Cauchy(1.0),
+    Cauchy(Fraction(1, 20)),
+    StudentT(0.7),
+    StudentT(3, 2.5),
+    StudentT(Fraction(25, 2)),
+    StudentT(400),
+    Triangular(-2, 0, 2),
+    Triangular(0, 0, 1.5),
+    Triangular(-1, 3.0, 3.0),
 ]
+# The mean of samples says little of these, or nothing: they have no fourth moment.
+HEAVY = {*(Cauchy(b) for b in (1.0, Fraction(1, 20), 2.5)), StudentT(0.7), StudentT(3, 2.5)}
 DISCRETE = [
     Bernoulli(0.3),
     Bernoulli(Fraction(9, 10)),
@@ -68,6 +85,11 @@ REFERENCE = [
     (Gaussian(2.5), stats.norm(scale=2.5)),
     (Gumbel(2.5), stats.gumbel_r(scale=2.5)),
     (Uniform(-1, 4), stats.uniform(-1, 5)),
+    (Logistic(2.5), stats.logistic(scale=2.5)),
+    (Cauchy(2.5), stats.cauchy(scale=2.5)),
+    (StudentT(3, 2.5), stats.t(3, scale=2.5)),
+    (StudentT(0.7), stats.t(0.7)),
+    (Triangular(-1, 0.5, 3), stats.triang(0.375, -1, 4)),
     (Geometric(0.3), stats.geom(0.3)),
     (DiscreteLaplace(2.5), stats.dlaplace(0.4)),
     (Binomial(40, 0.3), stats.binom(40, 0.3)),
@@ -83,6 +105,10 @@ def lattice(family):
     return np.arange(low, high + 1)
 
 
+# Heavy tails are integrated from one of these quantiles to the next.
+LEVELS = np.concatenate([np.logspace(-12, -1, 45), 1 - np.logspace(-12, -1, 45)])
+
+
 def name(value):
     return repr(value) if isinstance(value, noise.Noise) else None
 
@@ -93,7 +119,8 @@ def test_density_integrates_to_the_cdf(family):
     for u in (0.02, 0.3, 0.5, 0.9, 1 - 1e-12):
         point = float(family.quantile(u))
         kinks = [k for k in family.kinks if low < k < point]
-        edges = [low, *kinks, *np.linspace(low, point, 30)[1:-1], point]
+        inner = np.concatenate([np.linspace(low, point, 30)[1:-1], family.quantile(LEVELS)])
+        edges = [low, *kinks, *inner[(inner > low) & (inner < point)], point]
         mass = sum(
             integrate.quad(family.density, a, b, epsabs=1e-14)[0]
             for a, b in itertools.pairwise(sorted(edges))
@@ -135,7 +162,7 @@ def test_quantile_is_the_least_value_that_reaches_u(family):
         np.testing.assert_allclose(family.cdf(points), u, rtol=1e-8)
 
 
-@pytest.mark.parametrize("family", ALL, ids=name)
+@pytest.mark.parametrize("family", [f for f in ALL if f not in HEAVY], ids=name)
 def test_moments(family):
     u = np.random.default_rng(3).random(200_000)
     values = family.quantile(u)
@@ -144,8 +171,8 @@ def test_moments(family):
     assert values.var() == pytest.approx(family.variance, rel=0.1)
 
 
-# Null hypothesis: the sampler draws from the cdf. 29 families at 1e-5 each: a correct sampler
-# fails this file with probability below 3e-4 over the choice of the seed, which is fixed.
+# Null hypothesis: the sampler draws from the cdf. 40 families at 1e-5 each: a correct sampler
+# fails this file with probability below 4e-4 over the choice of the seed, which is fixed.
 LEVEL = 1e-5
 
 
@@ -181,8 +208,9 @@ def test_agrees_with_scipy(family, reference):
         np.testing.assert_allclose(
             family.log_sf(x)[inside], reference.logsf(x)[inside], rtol=1e-8, atol=1e-10
         )
-    assert family.mean == pytest.approx(reference.mean())
-    assert family.variance == pytest.approx(reference.var())
+    if family not in HEAVY:
+        assert family.mean == pytest.approx(reference.mean())
+        assert family.variance == pytest.approx(reference.var())
 
 
 def exact_log_tail(family, k, terms=4000):

@@ -19,6 +19,9 @@ MADE = {
     "discrete_laplace": noise.DiscreteLaplace(2),
     "exponential": noise.Exponential(2),
     "gumbel": noise.Gumbel(2),
+    "logistic": noise.Logistic(2),
+    "cauchy": noise.Cauchy(2),
+    "student_t": noise.StudentT(1, 2),  # of one degree of freedom: the same as Cauchy noise
     "gaussian": noise.Gaussian(2),
     "discrete_gaussian": noise.DiscreteGaussian(2),
 }

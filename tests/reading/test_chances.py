@@ -12,7 +12,7 @@ from scipy import integrate, stats
 
 from dpest.geometry.chances import probability
 from dpest.geometry.linear import Condition, Form, Symbol, rational
-from dpest.noise import Gaussian, Geometric, Laplace, Uniform
+from dpest.noise import Cauchy, Gaussian, Geometric, Laplace, StudentT, Uniform
 from dpest.noise.family import Noise
 
 A, B = Symbol("noise", "a"), Symbol("noise", "b")
@@ -61,6 +61,25 @@ def test_two_reals(x: Noise, y: Noise, a: float, b: float) -> None:
     kinks = [0.0, -0.25, 0.875, -0.5, 1.75]
     want = integrate.quad(inner, -60, 60, points=kinks, epsabs=1e-13, epsrel=1e-12, limit=500)[0]
     assert found == pytest.approx(want, abs=1e-11)
+
+
+@pytest.mark.parametrize("heavy", [Cauchy(1.5), StudentT(4), StudentT(0.5)], ids=str)
+def test_heavy_tails_beside_others(heavy: Noise) -> None:
+    """The other noise is the one that is integrated: panels over heavy tails miss the middle."""
+    other = Laplace(0.75)
+    conditions = bounds(combination(1.0, 2.0), -0.5, 2.0)
+
+    def inner(z: float) -> float:
+        return float(heavy.cdf(2 - 2 * z) - heavy.cdf(-0.5 - 2 * z))
+
+    plain = stats.laplace(scale=0.75)
+    pieces = [
+        integrate.quad(lambda z: plain.pdf(z) * inner(z), lo, hi, epsabs=1e-14)[0]
+        for lo, hi in ((-40, -1), (-1, 0), (0, 1), (1, 40))
+    ]
+    found = probability(conditions, (), {A: heavy, B: other})
+    assert found == pytest.approx(sum(pieces), rel=1e-10)
+    assert probability(conditions, (), {A: heavy, B: heavy}) is None
 
 
 @pytest.mark.parametrize(("p", "q"), [(0.5, 0.5), (0.3, 0.7), (0.05, 0.1)])

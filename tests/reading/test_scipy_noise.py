@@ -101,6 +101,10 @@ def test_other_families() -> None:
             int(stats.poisson(2.0).rvs(random_state=rng)) > 1,
             int(stats.binom.rvs(3, 0.25, random_state=rng)) > 0,
             bool(stats.gumbel_r.rvs(scale=2.0, random_state=rng) > 1),
+            bool(stats.logistic.rvs(x[0], 2.0, random_state=rng) > 1),
+            bool(stats.cauchy(x[0], 2.0).rvs(random_state=rng) > 1),
+            bool(stats.t.rvs(3, scale=2.0, random_state=rng) > 1),
+            bool(stats.triang.rvs(0.25, loc=x[0], scale=2.0, random_state=rng) > 1),
         )
 
     expected = [
@@ -110,6 +114,10 @@ def test_other_families() -> None:
         stats.poisson(2.0).sf(1),
         stats.binom(3, 0.25).sf(0),
         stats.gumbel_r(scale=2.0).sf(1),
+        stats.logistic(0.5, 2.0).sf(1),
+        stats.cauchy(0.5, 2.0).sf(1),
+        stats.t(3, scale=2.0).sf(1),
+        stats.triang(0.25, 0.5, 2.0).sf(1),
     ]
     found = dpest.distribution(several, [0.5]).outcomes
     for place, chance in enumerate(expected):

@@ -567,3 +567,16 @@ def test_a_table_that_is_given_noise_is_refused() -> None:
     """Its index and its types would be part of the output, and nobody reads them here."""
     with pytest.raises(ReadingError, match=r"`\+` of a table"):
         trace(pandas_column, [0.0, 1.0])
+
+
+def uniform_of_two_places(x: Any, rng: Any) -> Any:
+    if rng.random() < 0.5:
+        return rng.uniform(0, x[0])
+    return rng.uniform(x[0], 2)
+
+
+def test_uniform_draws_of_equal_width_on_two_ways_are_told_apart() -> None:
+    """Between 0 and 1 on one way, between 1 and 2 on the other: each run has its own of them."""
+    found = dpest.distribution(uniform_of_two_places, [1.0])
+    logs = [found.log_density(v) for v in (0.25, 1.5, 2.5)]
+    assert logs == pytest.approx([math.log(0.5), math.log(0.5), -math.inf])

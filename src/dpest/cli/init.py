@@ -14,6 +14,7 @@ _SKIPPED = {".git", ".venv", "venv", "build", "dist", "node_modules", "tests", "
 _DRAWS = {
     "laplace", "normal", "standard_normal", "gumbel", "exponential", "geometric", "gauss",
     "normalvariate", "expovariate", "random", "uniform", "binomial", "standard_exponential",
+    "logistic", "standard_cauchy", "standard_t", "triangular",
 }  # fmt: skip
 _EPSILONS = ("eps", "epsilon")
 TEST = "tests/test_privacy.py"

@@ -81,7 +81,7 @@ class ScaledNoise(RealVariable):
         return ends[0], ends[1]
 
     def scale(self) -> float:
-        return abs(self.factor) * math.sqrt(float(self.noise.variance)) + abs(self.centre)
+        return abs(self.factor) * self.noise.width + abs(self.centre)
 
 
 @dataclass(frozen=True)

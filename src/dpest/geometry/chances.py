@@ -121,7 +121,7 @@ def _reach(noise: Noise) -> tuple[float, float]:
     """An interval outside of which there is nothing to speak of."""
     low, high = (float(v) for v in noise.support)
     middle = float(noise.quantile(0.5))
-    step = 1.0 + math.sqrt(float(noise.variance))
+    step = 1.0 + noise.width
     if not math.isfinite(low):
         low = middle - step
         while float(noise.cdf(low)) > _TAIL:
@@ -180,7 +180,13 @@ def _mass(noise: Noise, first: float, last: float) -> float:
 def _integral(
     x: Noise, y: Noise, a: float, b: float, lows: Sequence[Any], highs: Sequence[Any]
 ) -> float | None:
-    """Gauss-Legendre between the kinks, twice: with panels and with half of them."""
+    """Gauss-Legendre between the kinks, twice: with panels and with half of them.
+
+    Equal panels over heavy tails would all miss the middle, and agree: the other noise is the one
+    that is integrated, or there is no answer.
+    """
+    if 0.0 in x.tail_rates:
+        return None if 0.0 in y.tail_rates else _integral(y, x, b, a, lows, highs)
     low = max((float(v) for v, _ in lows), default=-math.inf)
     high = min((float(v) for v, _ in highs), default=math.inf)
     if low >= high:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from dpest.noise.bernoulli import Bernoulli
-from dpest.noise.binomial import Binomial
 from dpest.noise.categorical import Categorical
+from dpest.noise.counts.binomial import Binomial
+from dpest.noise.counts.poisson import Poisson
 from dpest.noise.discrete_gaussian import DiscreteGaussian
 from dpest.noise.discrete_laplace import DiscreteLaplace
 from dpest.noise.discrete_uniform import DiscreteUniform
@@ -19,8 +20,11 @@ from dpest.noise.family import Noise, ShiftCost
 from dpest.noise.gaussian import Gaussian
 from dpest.noise.geometric import Geometric
 from dpest.noise.gumbel import Gumbel
+from dpest.noise.heavy_tails.cauchy import Cauchy
+from dpest.noise.heavy_tails.student_t import StudentT
 from dpest.noise.laplace import Laplace
-from dpest.noise.poisson import Poisson
+from dpest.noise.logistic import Logistic
+from dpest.noise.triangular import Triangular
 from dpest.noise.two_sided_geometric import TwoSidedGeometric
 from dpest.noise.uniform import Uniform
 
@@ -28,6 +32,7 @@ __all__ = [
     "Bernoulli",
     "Binomial",
     "Categorical",
+    "Cauchy",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "DiscreteUniform",
@@ -36,9 +41,12 @@ __all__ = [
     "Geometric",
     "Gumbel",
     "Laplace",
+    "Logistic",
     "Noise",
     "Poisson",
     "ShiftCost",
+    "StudentT",
+    "Triangular",
     "TwoSidedGeometric",
     "Uniform",
     "bernoulli",

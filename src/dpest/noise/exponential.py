@@ -77,6 +77,9 @@ class Exponential(Noise):
     def variance(self) -> float:
         return float(self.scale) ** 2
 
+    def times(self, factor: Any) -> Noise | None:
+        return Exponential(self.scale * factor)
+
     @property
     def shift_cost(self) -> ShiftCost:
         return ShiftCost("one_sided", inverse(self.scale), attained=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
@@ -16,7 +17,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ShiftCost:
-    """What it costs, in log-density ratio, to translate a noise by s (the proof rule).
+    """What it costs at most, in log-density ratio, to translate a noise by s (the proof rule).
 
     `absolute`: rate·|s|. `one_sided`: rate·s, for s of either sign, with the support as a
     constraint on the noise (exponential). `upward`: rate·s, s ≥ 0 needed (Gumbel).
@@ -116,8 +117,22 @@ class Noise:
         raise NotImplementedError
 
     @property
+    def middle(self) -> float:
+        """A place amid the mass: the mean, unless there is none."""
+        return self.mean
+
+    @property
+    def width(self) -> float:
+        """A typical distance from the middle: the deviation, unless that is infinite."""
+        return math.sqrt(float(self.variance))
+
+    @property
     def shift_cost(self) -> ShiftCost:
         return ShiftCost("none")
+
+    def times(self, factor: Any) -> Noise | None:
+        """The law of a positive multiple, which may be a symbol; None: not of this family."""
+        return None
 
     @property
     def outcomes(self) -> tuple[tuple[Any, Any], ...] | None:

@@ -73,6 +73,9 @@ class Gaussian(Noise):
     def variance(self) -> float:
         return float(self.sigma) ** 2
 
+    def times(self, factor: Any) -> Noise | None:
+        return Gaussian(self.sigma * factor)
+
     @property
     def shift_cost(self) -> ShiftCost:
         once = inverse(self.sigma)

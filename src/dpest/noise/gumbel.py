@@ -73,6 +73,9 @@ class Gumbel(Noise):
     def variance(self) -> float:
         return (math.pi * float(self.scale)) ** 2 / 6
 
+    def times(self, factor: Any) -> Noise | None:
+        return Gumbel(self.scale * factor)
+
     @property
     def shift_cost(self) -> ShiftCost:
         return ShiftCost("upward", inverse(self.scale), attained=True)

@@ -76,6 +76,9 @@ class Laplace(Noise):
     def variance(self) -> float:
         return 2 * float(self.scale) ** 2
 
+    def times(self, factor: Any) -> Noise | None:
+        return Laplace(self.scale * factor)
+
     @property
     def shift_cost(self) -> ShiftCost:
         return ShiftCost("absolute", inverse(self.scale), attained=True)

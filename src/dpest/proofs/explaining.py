@@ -17,7 +17,7 @@ from dpest.reading.loop_graph import END
 
 _MOST = 12
 _WORST = 3  # of the releases: their alignments are much alike
-_SCALED = ("laplace", "discrete_laplace", "exponential", "gumbel")
+_SCALED = ("laplace", "discrete_laplace", "exponential", "gumbel", "logistic", "cauchy")
 _Names = Mapping[Symbol, str]
 
 
@@ -146,6 +146,9 @@ def _rule(family: str) -> str:
         "exponential": "  [Exp]   h ~ Exp(b), h' = h + s with s ≥ 0: cost s/b",
         "gumbel": "  [Gum]   h ~ Gumbel(b), h' = h + s with s ≥ 0: cost s/b",
         "discrete_laplace": "  [DLap]  h ~ discrete Lap(b), h' = h + s, s an integer: cost |s|/b",
+        "logistic": "  [Logi]  h ~ Logistic(b), h' = h + s: cost at most |s|/b",
+        "cauchy": "  [Cauchy] h ~ Cauchy(b), h' = h + s: cost at most |s|/b",
+        "student_t": "  [t]     h ~ b·t(ν), h' = h + s: cost at most |s|·(ν + 1)/(2·b·√ν)",
         "gaussian": "  [Gauss] h ~ N(0, σ²), h' = h + s: Rényi cost α·s²/(2σ²)",
     }
     return rules.get(family, f"  [Rand]  {family}: both runs share the draw, at no cost")

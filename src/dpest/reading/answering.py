@@ -18,12 +18,16 @@ from dpest.noise import (
     Bernoulli,
     Binomial,
     Categorical,
+    Cauchy,
     Exponential,
     Gaussian,
     Geometric,
     Gumbel,
     Laplace,
+    Logistic,
     Poisson,
+    StudentT,
+    Triangular,
     Uniform,
 )
 from dpest.noise.discrete_uniform import DiscreteUniform
@@ -35,8 +39,8 @@ MOST_JOINT = 4096
 _HALF = Fraction(1, 2)
 _NUMBERS = (bool, np.bool_, int, float, Fraction, np.integer, np.floating)
 _ADVICE = (
-    "use laplace, exponential, normal, gumbel, uniform, random, integers, choice, binomial, "
-    "geometric, poisson, permutation or shuffle"
+    "use laplace, exponential, normal, gumbel, logistic, standard_cauchy, standard_t, triangular, "
+    "uniform, random, integers, choice, binomial, geometric, poisson, permutation or shuffle"
 )
 
 
@@ -72,6 +76,18 @@ class AnsweringGenerator:
 
     def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
         return self._located("gumbel", Gumbel, loc, (scale,), size)
+
+    def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+        return self._located("logistic", Logistic, loc, (scale,), size)
+
+    def standard_cauchy(self, size: Any = None) -> Any:
+        return self._located("standard_cauchy", Cauchy, 0.0, (), size)
+
+    def standard_t(self, df: Any, size: Any = None) -> Any:
+        return self._located("standard_t", StudentT, 0.0, (df,), size)
+
+    def triangular(self, left: Any, mode: Any, right: Any, size: Any = None) -> Any:
+        return self._located("triangular", Triangular, 0.0, (left, mode, right), size)
 
     def exponential(self, scale: Any = 1.0, size: Any = None) -> Any:
         return self._located("exponential", Exponential, 0.0, (scale,), size)
@@ -280,7 +296,7 @@ class AnsweringGenerator:
 
 
 _SAMPLE = np.random.Generator(np.random.PCG64(0))
-_WITH_PLACE = ("laplace", "normal", "gumbel")
+_WITH_PLACE = ("laplace", "normal", "gumbel", "logistic")
 
 
 def _check(name: str, values: tuple[Any, ...], size: Any) -> None:

@@ -337,11 +337,10 @@ class AtPoint(DrawScript):
 
     def as_read(self, index: int, noise: Noise) -> tuple[Noise, float]:
         """A uniform draw between data is read as one of its width, moved there."""
-        if isinstance(noise, Uniform):
+        read = self.candidates(index)
+        if isinstance(noise, Uniform) and noise not in read:
             width = noise.high - noise.low
-            for other in self.candidates(index):
-                if other == noise:
-                    break
+            for other in read:
                 if not isinstance(other, Uniform) or other.low != 0:
                     continue
                 rounding = 4 * math.ulp(max(abs(noise.low), abs(noise.high)))

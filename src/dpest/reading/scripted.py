@@ -139,6 +139,10 @@ class ScriptedRandom(random.Random):
     def uniform(self, a: float, b: float) -> float:
         return float(a + self.stage.draws.uniform(0.0, b - a))
 
+    def triangular(self, low: float = 0.0, high: float = 1.0, mode: float | None = None) -> float:
+        top = (low + high) / 2 if mode is None else mode
+        return float(self.stage.draws.triangular(low, top, high))
+
     def _whole(self, low: int, high: int) -> int:
         return low if low == high else int(self.stage.draws.integers(low, high + 1))
 

@@ -127,8 +127,14 @@ def python_arithmetic(x, rng):
     return math.floor(u), int(u), round(u), u // 2, u % 3, -int(u) % 4, abs(u) ** 0.5, u**2
 
 
+def heavy_tails(x, rng):
+    first = x[0] + 2 * rng.standard_cauchy()
+    return first, rng.standard_t(3), rng.standard_t(4), rng.triangular(-1, 0, 2), rng.logistic()
+
+
 FUNCTIONS = [
-    sparse, geometric_by_coins, mixed_kinds, raises_now_and_then, by_dictionary, with_arrays,
+    heavy_tails, sparse, geometric_by_coins, mixed_kinds, raises_now_and_then, by_dictionary,
+    with_arrays,
     by_generators, with_objects, chosen_by_chance, spoils_its_input, python_arithmetic,
 ]  # fmt: skip
 

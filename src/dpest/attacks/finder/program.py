@@ -430,7 +430,7 @@ class ProgramCheck(SmoothTape):
             total = 0.0
             for symbol, column in self._columns.items():
                 c = self._rows[content[0]][0][column]
-                total += c * c * float(self._reading.noises[symbol].variance) if c else 0.0
+                total += (c * self._reading.noises[symbol].width) ** 2 if c else 0.0
             return math.sqrt(total) if 0 < total < math.inf else 1.0
         inner = [n for n, _ in content[1]] if kind == "linear" else []
         inner = list(content) if kind == "product" else inner

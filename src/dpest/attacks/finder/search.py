@@ -491,6 +491,6 @@ def shape_name(pattern: tuple[Any, ...], ends: Mapping[int, tuple[bool, bool]]) 
 
 
 def _typical_scale(noises: Mapping[Symbol, Noise]) -> float:
-    spreads = [math.sqrt(float(n.variance)) for n in noises.values() if not n.discrete]
+    spreads = [n.width for n in noises.values() if not n.discrete]
     spreads = [s for s in spreads if 0 < s < math.inf]
     return float(np.median(spreads)) if spreads else 1.0

@@ -87,8 +87,7 @@ class SmoothCheck(SmoothTape):
         """The spread of the noise in a form: steepness is relative to it."""
         total = 0.0
         for symbol, coefficient in form.part("noise").items():
-            variance = float(self._noises[symbol].variance)
-            total += float(coefficient) ** 2 * variance
+            total += (float(coefficient) * self._noises[symbol].width) ** 2
         return math.sqrt(total) if 0 < total < math.inf else 1.0
 
     def _value(self, form: Form, minus: LinearInput | None = None) -> int:

@@ -105,6 +105,8 @@ def shift_price(law: str, scale: float, shift: float) -> Price:
         return Price(pure=math.inf)
     if law in _ABSOLUTE:
         return Price(pure=size / scale)
+    if law == "cauchy":
+        return Price(pure=2 * math.asinh(size / (2 * scale)))
     if law == "normal":
         return Price(mu=size / scale)
     if law in ("uniform", "exponential", "geometric"):

@@ -137,8 +137,17 @@ class QuietGenerator:
     def standard_exponential(self, size: Any = None, **_: Any) -> Any:
         return self._at(0.0, 1.0, size)
 
+    def standard_cauchy(self, size: Any = None) -> Any:
+        return self._at(0.0, 1.0, size)
+
+    def standard_t(self, df: Any, size: Any = None) -> Any:
+        return self._at(0.0, 1.0, size)
+
+    def triangular(self, left: Any, mode: Any, right: Any, size: Any = None) -> Any:
+        return self._at(mode, np.subtract(right, left), size)
+
     def draw_noise(self, noise: Any, size: Any = None) -> Any:
-        return self._at(0, float(noise.variance) ** 0.5, size)
+        return self._at(0, noise.width, size)
 
     def __getattr__(self, name: str) -> Any:
         raise InputError(f"rng.{name} has no noise-free value")

@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
+from dpest.errors import RefusedError
 from dpest.exact.integration.quadrature import (
     ORDER,
     TO_LEGENDRE,
@@ -25,6 +26,8 @@ from dpest.noise.family import Noise
 from dpest.noise.gaussian import Gaussian
 from dpest.noise.gumbel import Gumbel
 from dpest.noise.laplace import Laplace
+from dpest.noise.logistic import Logistic
+from dpest.noise.triangular import Triangular
 from dpest.noise.uniform import Uniform
 
 _SNAP = 1e-9  # how far from an integer a bound on lattice noise counts as on it
@@ -66,7 +69,7 @@ def spread(density: LineDensity) -> float:
     if math.isfinite(low) and math.isfinite(high):
         return max((high - low) / 2, 1e-12)
     if isinstance(density, Noise):
-        return math.sqrt(density.variance)
+        return density.width
     return 1.0
 
 
@@ -76,7 +79,7 @@ def features(density: LineDensity) -> tuple[float, ...]:
     kinks = density.kinks
     if kinks:
         return kinks
-    return (float(density.mean) if isinstance(density, Noise) else 0.0,)
+    return (density.middle if isinstance(density, Noise) else 0.0,)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -93,9 +96,21 @@ def reach(density: LineDensity, depth: float = 60.0) -> tuple[float, float]:
             sides.append(abs(end - spot))
         elif 0 < rate < math.inf:
             sides.append((depth + 10) / rate)
+        elif rate == 0:
+            sides.append(_heavy_reach(density, len(sides), depth))
         else:
             sides.append((math.sqrt(2 * depth) + 2) * spread(density))
     return sides[0], sides[1]
+
+
+def _heavy_reach(density: LineDensity, side: int, depth: float) -> float:
+    """How far out the mass beyond is about e^-depth, where a density falls like a power."""
+    tail = density.tail(side) if isinstance(density, Noise) else None
+    power = math.nan if tail is None else float(tail.power)
+    # Of a longer way the panels are too many, and the rest that is left out weighs too much.
+    if not depth < 300 * (-power - 1):
+        raise RefusedError("an integral over noise whose tails are too heavy, or not known")
+    return spread(density) * math.exp(depth / (-power - 1))
 
 
 def log_concave(density: LineDensity | None) -> bool:
@@ -103,7 +118,8 @@ def log_concave(density: LineDensity | None) -> bool:
 
     Products and integrals of such, between linear bounds, are too (Prékopa).
     """
-    return isinstance(density, (Laplace, Gaussian, Exponential, Gumbel, Uniform))
+    families = (Laplace, Gaussian, Exponential, Gumbel, Logistic, Triangular, Uniform)
+    return isinstance(density, families)
 
 
 def log_interval(

@@ -58,6 +58,7 @@ def graded(breaks: Floats, width: Floats) -> tuple[Floats, Floats, Ints]:
     # Kinks that differ by rounding only are one; what lies between them is nothing.
     keep = gap > 1e-14 * np.maximum(np.abs(left), width[:, None])
     left, gap, owner = left[keep], gap[keep], owner[keep]
+    right = breaks[:, 1:][keep]  # itself: left + gap is another number where left is far out
     levels = np.ceil(np.log2(gap / (2 * width[owner]) + 1)).astype(int)
     levels = np.maximum(levels, 1)
     unit = gap / 2 / (np.exp2(levels) - 1)
@@ -67,11 +68,12 @@ def graded(breaks: Floats, width: Floats) -> tuple[Floats, Floats, Ints]:
     high = unit[index] * (np.exp2(step + 1) - 1)
     last = step == levels[index] - 1
     middle = left[index] + gap[index] / 2
-    right = left[index] + gap[index]
-    starts = np.concatenate([left[index] + low, np.where(last, middle, right - high)])
-    ends = np.concatenate([np.where(last, middle, left[index] + high), right - low])
+    top = right[index]
+    starts = np.concatenate([left[index] + low, np.where(last, middle, top - high)])
+    ends = np.concatenate([np.where(last, middle, left[index] + high), top - low])
     owners = np.concatenate([owner[index], owner[index]])
     order = np.lexsort((starts, owners))
+    order = order[ends[order] > starts[order]]  # far out a panel may be narrower than rounding
     return starts[order], ends[order], owners[order]
 
 

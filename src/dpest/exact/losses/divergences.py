@@ -28,6 +28,7 @@ from dpest.exact.integration.quadrature import (
 from dpest.exact.losses.pair_factors import Factor
 from dpest.exact.losses.pairs import CellPair, GroupPair
 from dpest.exact.losses.ratio import lattice_points
+from dpest.exact.losses.tail_exponents import moment_diverges
 
 if TYPE_CHECKING:
     from dpest.exact.losses.privacy_loss import GridLoss
@@ -198,7 +199,7 @@ def log_integral(factor: Factor, log_integrand: Callable[[Floats, Floats], Float
         points = lattice_points(offsets, float(coordinate.step), kinks, factor.widest)
         log_p, log_q = factor.pair(points)
         return float(np.logaddexp.reduce(log_integrand(log_p, log_q)))
-    low, high = kinks[0] - _REACH * factor.widest, kinks[-1] + _REACH * factor.widest
+    low, high = factor.window(_REACH)
     breaks = np.array(sorted({low, *kinks, high}))
 
     def function(x: Floats, _: Ints) -> Floats:
@@ -232,7 +233,7 @@ class Excess:
             points = lattice_points(offsets, float(coordinate.step), kinks, factor.widest)
             self._logs = factor.pair(points)
             return
-        low, high = kinks[0] - _REACH * factor.widest, kinks[-1] + _REACH * factor.widest
+        low, high = factor.window(_REACH)
         panels = graded(np.array([sorted({low, *kinks, high})]), np.array([2 * factor.scale]))
         found = integrate(
             lambda x, _: np.stack(factor.pair(x)),
@@ -300,6 +301,8 @@ def _log_moment_of_cell(cell: CellPair, alpha: float, side: int) -> float:
             raise RefusedError(
                 f"{len(factor.coordinates)} released numbers hang together: only ε is computed"
             )
+        if alpha > 1 and _diverges(factor, alpha, side):
+            return math.inf
 
         def moment(log_p: Floats, log_q: Floats) -> Floats:
             mine, theirs = (log_p, log_q) if side == 0 else (log_q, log_p)
@@ -310,6 +313,24 @@ def _log_moment_of_cell(cell: CellPair, alpha: float, side: int) -> float:
 
         total += log_integral(factor, moment)
     return total
+
+
+def _diverges(factor: Factor, alpha: float, side: int) -> bool:
+    """Whether ∫ p^α q^(1-α) is infinite by the tails, for α > 1; refused if that is not known.
+
+    Where p/q is bounded it is not: the integrand is p times a power of p/q.
+    """
+    most = factor.extremes()[side]
+    if math.isfinite(most.value) and most.how != "growing":
+        return False
+    (symbol,) = factor.symbols
+    if factor.terms is not None and not factor.coordinates[0].lattice:
+        p, q = factor.terms if side == 0 else factor.terms[::-1]
+        if any(moment_diverges(p, q, alpha, symbol, end) for end in (-math.inf, math.inf)):
+            return True
+    if factor.heavy and most.how != "support":
+        raise RefusedError("a Rényi divergence of heavy tails whose ratio is not bounded")
+    return False
 
 
 __all__ = ["Excess", "LossMeasure", "log_integral"]

@@ -38,6 +38,7 @@ class Factor:
     terms: tuple[tuple[Term, ...], tuple[Term, ...]] | None = None
     costly: bool = False
     integrals: tuple[IntegralTerm | ConvolutionTerm, ...] = ()
+    heavy: float = 0.0  # how far out tails that fall like a power still weigh
     _extremes: tuple[Supremum, Supremum] | None = None
     _rough: tuple[float, float] | None = None
     _climbed: dict[int, Supremum] = field(default_factory=dict)
@@ -66,6 +67,11 @@ class Factor:
         (symbol,) = self.symbols
         found = {float(-f.constant / f.terms[symbol]) for f in self.lines if symbol in f.terms}
         return sorted(found)
+
+    def window(self, widths: float) -> tuple[float, float]:
+        """So many lengths around the kinks, or all of heavy tails: the rest weighs nothing."""
+        kinks, far = self.kinks() or [0.0], max(widths * self.widest, self.heavy)
+        return kinks[0] - far, kinks[-1] + far
 
     def extremes(self) -> tuple[Supremum, Supremum]:
         if self._extremes is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dpest.exact.integration.convolution import ConvolutionTerm
-from dpest.exact.integration.densities import spread
+from dpest.exact.integration.densities import reach, spread
 from dpest.exact.integration.latents import Latents
 from dpest.exact.integration.quadrature import Floats
 from dpest.exact.integration.terms import IntegralTerm, Term, parameters_of
@@ -311,7 +311,17 @@ def cell_pair(cell: OutputCell, noises: Noises) -> CellPair:
 
 
 def _widest(cell: OutputCell, noises: Noises) -> float:
-    longest = 1e-12
+    return max([1e-12, *(_length(noise) * c for noise, c in _scaled_noises(cell, noises))])
+
+
+def _heavy(cell: OutputCell, noises: Noises) -> float:
+    """How far out the tails that fall like a power still weigh; 0 without such noise."""
+    scaled = _scaled_noises(cell, noises)
+    return max([0.0, *(max(reach(noise)) * c for noise, c in scaled if 0.0 in noise.tail_rates)])
+
+
+def _scaled_noises(cell: OutputCell, noises: Noises) -> Iterator[tuple[Noise, float]]:
+    """The noises in a cell, with the sizes of their coefficients."""
     for side in (0, 1):
         forms = {
             id(f): f
@@ -321,8 +331,7 @@ def _widest(cell: OutputCell, noises: Noises) -> float:
         }
         terms = {(s, c) for form in forms.values() for s, c in form.terms.items()}
         for symbol, c in terms:
-            longest = max(longest, _length(noises[side][symbol]) * abs(float(c)))
-    return longest
+            yield noises[side][symbol], abs(float(c))
 
 
 def _length(noise: Noise) -> float:
@@ -336,6 +345,7 @@ def _factor(
     functions: tuple[Callable[[Values], Floats], Callable[[Values], Floats]],
     terms: Sequence[Term],
     widest: float,
+    heavy: float,
     sides: tuple[tuple[Term, ...], tuple[Term, ...]] | None = None,
 ) -> Factor:
     lines = list(dict.fromkeys(line for t in terms for line in t.lines()))
@@ -344,7 +354,7 @@ def _factor(
     moving = tuple(
         t for t in terms if isinstance(t, (IntegralTerm, ConvolutionTerm)) and parameters_of([t])
     )
-    return Factor(tuple(coordinates), functions, lines, scale, widest, sides, costly, moving)
+    return Factor(tuple(coordinates), functions, lines, scale, widest, sides, costly, moving, heavy)
 
 
 def _whole(cell: OutputCell, noises: Noises) -> Factor:
@@ -355,6 +365,7 @@ def _whole(cell: OutputCell, noises: Noises) -> Factor:
         (lambda v: cell.log_density(0, v), lambda v: cell.log_density(1, v)),
         terms,
         _widest(cell, noises),
+        _heavy(cell, noises),
     )
 
 
@@ -369,7 +380,7 @@ def _split(cell: OutputCell, noises: Noises) -> CellPair:
                 shared[side].append(term)
             else:
                 constants[side] += float(term.log_value({}))
-    widest = _widest(cell, noises)
+    widest, heavy = _widest(cell, noises), _heavy(cell, noises)
     factors = []
     for symbols in blocks_of(cell.coordinates, shared):
         inside = set(symbols)
@@ -382,6 +393,7 @@ def _split(cell: OutputCell, noises: Noises) -> CellPair:
                 (_product(mine[0]), _product(mine[1])),
                 [*mine[0], *mine[1]],
                 widest,
+                heavy,
                 (tuple(mine[0]), tuple(mine[1])),
             )
         )

@@ -184,7 +184,7 @@ def _of_factor(factor: Factor, side: int) -> tuple[Floats, Floats]:
         x = lattice_points(offsets, float(coordinate.step), kinks, factor.widest)
         weights = np.ones(len(x))
     else:
-        low, high = kinks[0] - _REACH * factor.widest, kinks[-1] + _REACH * factor.widest
+        low, high = factor.window(_REACH)
         starts, ends, _ = graded(np.array([[low, *kinks, high]]), np.array([factor.scale / 4]))
         pieces = 64  # many narrow panels: the loss is nearly linear on each
         cuts = np.linspace(0, 1, pieces + 1)

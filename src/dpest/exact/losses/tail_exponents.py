@@ -63,6 +63,21 @@ def grows(first: Sequence[Term], second: Sequence[Term], symbol: Symbol, end: fl
     return False
 
 
+def moment_diverges(
+    first: Sequence[Term], second: Sequence[Term], alpha: float, symbol: Symbol, end: float
+) -> bool:
+    """Whether the integral of (Π first)^α·(Π second)^(1−α) is known to be infinite at this end."""
+    over, under = _sum(first, symbol, end), _sum(second, symbol, end)
+    if over is None or under is None or over.double or under.double:
+        return False
+    for name, least in (("square", 0.0), ("stirling", 0.0), ("linear", 0.0), ("power", -1.0)):
+        a, b = alpha * float(over.parts[name]), (alpha - 1) * float(under.parts[name])
+        if name != "power" and a == b:
+            continue
+        return a - b > least + _CLOSE * (abs(a) + abs(b) + 1)
+    return False
+
+
 def _faster(
     over: dict[Coefficient, list[Coefficient]], under: dict[Coefficient, list[Coefficient]]
 ) -> bool | None:
@@ -141,4 +156,6 @@ def _integrated(tail: Tail) -> Tail:
         return Tail(tail.double, tail.square, tail.stirling, tail.linear - tail.double, tail.power)
     if tail.square:
         return Tail(square=tail.square, linear=tail.linear, power=tail.power - 1)
+    if not tail.linear and not tail.stirling:
+        return Tail(power=tail.power + 1)  # the slope of power·log u is power/u
     return tail

@@ -2,11 +2,16 @@
 
 The kernel takes nothing from the library's description of a family; a test compares the two.
 With X the noise and s a shift, log p(x) − log p(x + s) is at most
-  absolute  rate·|s|            (Laplace, rate 1/scale)
+  absolute  rate·|s|            (Laplace, logistic and Cauchy noise, rate 1/scale; Student t)
   upward    rate·s, for s ≥ 0   (exponential, Gumbel, geometric)
 and the Rényi divergence of order α between X and X + s is
   square    α·rate·s²           (Gaussian, rate 1/(2·variance)).
 Noise on the integers may be shifted by integers only.
+
+For logistic noise: the slope of log p is −tanh(x/(2·scale))/scale. For Cauchy noise it is
+−2x/(scale² + x²), which lies within ±1/scale (at x = ±scale). For Student's t with ν degrees of
+freedom and scale b it is −(ν + 1)·x/(ν·b² + x²), within ±(ν + 1)/(2·b·√ν) (at x = ±b·√ν): what a
+certificate calls its scale is the inverse of that bound, or less.
 """
 
 from __future__ import annotations
@@ -39,6 +44,9 @@ FAMILIES: dict[str, Family] = {
     "exponential": Family("upward", False, ZERO),
     "geometric": Family("upward", True, ONE),
     "gumbel": Family("upward", False),
+    "logistic": Family("absolute", False),
+    "cauchy": Family("absolute", False),
+    "student_t": Family("absolute", False),
     "gaussian": Family("square", False),
     "discrete_gaussian": Family("square", True),
 }

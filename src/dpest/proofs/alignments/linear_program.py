@@ -18,6 +18,7 @@ CONSTANT = -1
 Affine = dict[int, Fraction]
 
 _TOLERANCE = 1e-7
+_CLOSE = 1e-10
 _DENOMINATORS = (5040, 10**6)
 
 
@@ -89,14 +90,19 @@ class LinearProgram:
         """An exactly feasible point of least objective; raises if there is none."""
         inequalities, equalities = self._without_trivial()
         x, y, z = self._solve(objective, inequalities, equalities)
+        feasible = []
         for denominator in _DENOMINATORS:
             values = [_round(v, denominator) for v in x]
             if self._holds(values):
-                return Solution(values, y, z)
+                if all(abs(float(a) - v) <= _CLOSE for a, v in zip(values, x, strict=True)):
+                    return Solution(values, y, z)
+                feasible.append(values)  # with room to spare: rates with long fractions do that
         exact = self._active_point(x)
-        if exact is None or not self._holds(exact):
+        if exact is not None and self._holds(exact):
+            feasible.append(exact)
+        if not feasible:
             raise InexactError("the solver's point is not exactly feasible")
-        return Solution(exact, y, z)
+        return Solution(min(feasible, key=lambda values: evaluate(objective, values)), y, z)
 
     def _without_trivial(self) -> tuple[list[int], list[int]]:
         inequalities, equalities = [], []

@@ -18,6 +18,8 @@ FAMILIES = {
     "laplace": "Laplace",
     "exponential": "Exponential",
     "gumbel": "Gumbel",
+    "logistic": "Logistic",
+    "cauchy": "Cauchy",
     "discrete_laplace": "DiscreteLaplace",
     "two_sided_geometric": "DiscreteLaplace",
     "geometric": "Geometric",

@@ -11,11 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from dpest.geometry.linear import Form, Symbol
-from dpest.noise.exponential import Exponential
 from dpest.noise.family import Noise
-from dpest.noise.gaussian import Gaussian
-from dpest.noise.gumbel import Gumbel
-from dpest.noise.laplace import Laplace
 from dpest.reading.code.operators import OPERATORS
 from dpest.reading.domains.numbers import Real, result_kinds
 from dpest.reading.domains.unit import Unit
@@ -40,11 +36,7 @@ _POWERS = {
 
 def rescaled(noise: Noise | None, unit: Unit) -> Noise | None:
     """The law of a multiple of noise; None where it is not of the family."""
-    if isinstance(noise, (Laplace, Exponential, Gumbel)):
-        return type(noise)(noise.scale * unit)
-    if isinstance(noise, Gaussian):
-        return Gaussian(noise.sigma * unit)
-    return None
+    return None if noise is None else noise.times(unit)
 
 
 def _with_draw(made: Expression, before: Symbol, after: Symbol) -> Expression:

@@ -17,6 +17,7 @@ import numpy as np
 from dpest.noise import (
     Binomial,
     Categorical,
+    Cauchy,
     DiscreteGaussian,
     DiscreteLaplace,
     Exponential,
@@ -24,7 +25,10 @@ from dpest.noise import (
     Geometric,
     Gumbel,
     Laplace,
+    Logistic,
     Poisson,
+    StudentT,
+    Triangular,
     TwoSidedGeometric,
     Uniform,
     bernoulli,
@@ -155,7 +159,10 @@ def _continuous(name: str, family: Callable[..., Noise]) -> Any:
     return made
 
 
-for _name, _family in {"laplace": Laplace, "normal": Gaussian, "gumbel": Gumbel}.items():
+_LOCATED: dict[str, Callable[..., Noise]] = {
+    "laplace": Laplace, "normal": Gaussian, "gumbel": Gumbel, "logistic": Logistic,
+}  # fmt: skip
+for _name, _family in _LOCATED.items():
     for _library in _SAMPLES:
         entry(Method(_library, _name))(_continuous(_name, _family))
 
@@ -166,6 +173,30 @@ def exponential(m: Machine, rng: RandomSource, scale: Any = 1.0, size: Any = Non
         return lazy
     known = {"scale": _parameter(m, "exponential", scale), "size": _size(m, size)}
     return _drawn(m, rng.library, "exponential", known, Exponential)
+
+
+def standard_cauchy(m: Machine, rng: Any, size: Any = None) -> Any:
+    lazy = m.lazy_draws(Cauchy, 0.0, 1.0, size)
+    if lazy is not None:
+        return lazy
+    return _drawn(m, rng.library, "standard_cauchy", {"size": _size(m, size)}, Cauchy)
+
+
+def standard_t(m: Machine, rng: Any, df: Any, size: Any = None) -> Any:
+    freedom = _parameter(m, "standard_t", df)
+    if is_number(freedom):
+        lazy = m.lazy_draws(lambda scale: StudentT(freedom, scale), 0.0, 1.0, size)
+        if lazy is not None:
+            return lazy
+    known = {"df": freedom, "size": _size(m, size)}
+    return _drawn(m, rng.library, "standard_t", known, StudentT)
+
+
+def triangular(m: Machine, rng: Any, left: Any, mode: Any, right: Any, size: Any = None) -> Any:
+    ends = {"left": left, "mode": mode, "right": right}
+    known = {name: _parameter(m, "triangular", value) for name, value in ends.items()}
+    known["size"] = _size(m, size)
+    return _drawn(m, rng.library, "triangular", known, Triangular)
 
 
 def uniform(m: Machine, rng: Any, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
@@ -447,6 +478,7 @@ for _library, _functions in _OWN.items():
     _shared: dict[str, Any] = {
         "exponential": exponential, "uniform": uniform, "standard_normal": standard_normal,
         "standard_exponential": standard_exponential, "gamma": gamma, "geometric": geometric,
+        "standard_cauchy": standard_cauchy, "standard_t": standard_t, "triangular": triangular,
         "poisson": poisson, "binomial": binomial, "choice": choice, "permutation": permutation,
         "shuffle": shuffle, "multinomial": multinomial,
     }  # fmt: skip

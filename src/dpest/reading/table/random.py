@@ -8,7 +8,7 @@ import secrets
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpest.noise import Exponential, Gaussian, Uniform
+from dpest.noise import Exponential, Gaussian, Triangular, Uniform
 from dpest.noise.discrete_uniform import DiscreteUniform
 from dpest.reading.domains.arithmetic import is_number, is_symbolic
 from dpest.reading.domains.numbers import Real
@@ -51,6 +51,14 @@ def uniform(m: Machine, rng: Any, a: Any, b: Any) -> Any:
     if is_symbolic(width) or width < 0:
         raise Refused("random.uniform whose width depends on noise or data")
     return _moved(m, m.draw(Uniform(0.0, float(width)), (float,)), a)
+
+
+def triangular(m: Machine, rng: Any, low: Any = 0.0, high: Any = 1.0, mode: Any = None) -> Any:
+    left, right = _parameter(m, "triangular", low), _parameter(m, "triangular", high)
+    top = (left + right) / 2 if mode is None else _parameter(m, "triangular", mode)
+    if not left <= top <= right or left == right:
+        raise Refused("random.triangular whose mode is not between its ends")
+    return m.draw(Triangular(float(left), float(top), float(right)), (float,))
 
 
 def unit(m: Machine, rng: Any) -> Any:
@@ -135,6 +143,7 @@ def sample(m: Machine, rng: Any, population: Any, k: Any) -> Any:
 
 _METHODS: dict[str, Any] = {
     "gauss": gauss, "normalvariate": gauss, "expovariate": expovariate, "uniform": uniform,
+    "triangular": triangular,
     "random": unit, "randint": randint, "randrange": randrange, "getrandbits": getrandbits,
     "choice": choice, "choices": choices, "sample": sample, "shuffle": shuffle_list,
 }  # fmt: skip

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dpest.noise import DiscreteLaplace
+from dpest.noise import Cauchy, DiscreteLaplace, Noise, StudentT
 from dpest.reading.domains.arithmetic import is_number
 from dpest.reading.domains.numbers import INT, Real
 from dpest.reading.machine import operators
 from dpest.reading.machine.adopting import NotConcrete, to_python
 from dpest.reading.machine.signals import Refused
 from dpest.reading.machine.values import Array, Method, RandomSource, SciPyDistribution
-from dpest.reading.table.generator import _noise_of_dpest, whole
+from dpest.reading.table.generator import _noise_of_dpest, _parameter, whole
 from dpest.reading.table.numpy_functions import numpy_kind
 from dpest.reading.table.registry import TABLE, entry
 
@@ -38,8 +38,11 @@ class _Given(NamedTuple):
     size: Any = None
 
 
-_SHAPES = {"geom": 1, "poisson": 1, "binom": 2, "bernoulli": 1, "randint": 2, "dlaplace": 1}
-"""How many shape parameters a family has; those that have some are of whole numbers, unscaled."""
+_SHAPES_OF_WHOLE = {
+    "geom": 1, "poisson": 1, "binom": 2, "bernoulli": 1, "randint": 2, "dlaplace": 1,
+}  # fmt: skip
+"""How many shape parameters a family of whole numbers has: those have no scale."""
+_SHAPES = {**_SHAPES_OF_WHOLE, "t": 1, "triang": 1}
 
 
 def _given(
@@ -53,7 +56,8 @@ def _given(
         rest = dict(zip(names, args, strict=False)) | options
         return None if found is None else found._replace(size=rest.get("size"))
     shapes = _SHAPES.get(distribution.name, 0)
-    order = ["loc", *([] if shapes else ["scale"]), *names]
+    scaled = distribution.name not in _SHAPES_OF_WHOLE
+    order = ["loc", *(["scale"] if scaled else []), *names]
     if len(args) < shapes or len(args) > shapes + len(order) or options.keys() - set(order):
         return None
     known = dict(zip(order, args[shapes:], strict=False))
@@ -122,6 +126,38 @@ def _discrete_laplace(m: Machine, rng: RandomSource, given: _Given) -> Any:
     return _moved(m, _noise_of_dpest(DiscreteLaplace)(m, rng, scale, given.size), given.loc)
 
 
+def _cauchy(m: Machine, rng: RandomSource, given: _Given) -> Any:
+    return _moved(m, _scaled(m, rng, Cauchy, given), given.loc)
+
+
+def _student_t(m: Machine, rng: RandomSource, given: _Given) -> Any:
+    df = _known_number(m, given.shapes[0])
+    return _moved(m, _scaled(m, rng, lambda scale: StudentT(df, scale), given), given.loc)
+
+
+def _triangular(m: Machine, rng: RandomSource, given: _Given) -> Any:
+    mode, scale = _known_number(m, given.shapes[0]), _known_number(m, given.scale)
+    if not 0 <= mode <= 1 or not scale > 0:
+        raise Refused("scipy.stats.triang with these arguments", _INSTEAD)
+    return _moved(m, _by(m, rng, "triangular", 0.0, mode * scale, scale, given.size), given.loc)
+
+
+def _scaled(m: Machine, rng: RandomSource, family: Callable[[Any], Noise], given: _Given) -> Any:
+    """Draws of a family that NumPy has at scale 1 only."""
+    lazy = m.lazy_draws(family, 0.0, given.scale, given.size)
+    if lazy is not None:
+        return lazy
+    noise = family(_known_number(m, given.scale))
+    return _noise_of_dpest(lambda _: noise, float)(m, rng, 0, given.size)
+
+
+def _known_number(m: Machine, value: Any) -> Any:
+    known = _parameter(m, "noise", value)
+    if not is_number(known) or not known > 0:
+        raise Refused("a parameter of a distribution that is not one positive number", _INSTEAD)
+    return known
+
+
 def _moved(m: Machine, drawn: Any, loc: Any) -> Any:
     if is_number(loc) and loc == 0:
         return drawn
@@ -132,6 +168,10 @@ _DRAWS: dict[str, Callable[..., Any]] = {
     "laplace": _continuous("laplace"),
     "norm": _continuous("normal"),
     "gumbel_r": _continuous("gumbel"),
+    "logistic": _continuous("logistic"),
+    "cauchy": _cauchy,
+    "t": _student_t,
+    "triang": _triangular,
     "expon": _exponential,
     "uniform": _uniform,
     "geom": _whole("geometric"),
@@ -161,7 +201,7 @@ def rvs(
     drawn = draw(m, random_state, given)
     if isinstance(drawn, Array) or given.size is not None:
         return drawn
-    if name not in _SHAPES:
+    if name not in _SHAPES_OF_WHOLE:
         return numpy_kind(drawn)
     return Real(drawn.form, INT) if isinstance(drawn, Real) else _as_int(drawn)
 

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from dpest.noise.discrete_laplace import DiscreteLaplace
+from dpest.noise.heavy_tails.cauchy import Cauchy
+from dpest.noise.heavy_tails.student_t import StudentT
 from dpest.reading.refusals import refuse
 from dpest.running.handed import Handed
 
@@ -31,6 +33,10 @@ _DRAWS: dict[str, _Draw] = {
     "laplace": lambda rng, size, loc, scale: rng.laplace(loc, scale, size),
     "norm": lambda rng, size, loc, scale: rng.normal(loc, scale, size),
     "gumbel_r": lambda rng, size, loc, scale: rng.gumbel(loc, scale, size),
+    "logistic": lambda rng, size, loc, scale: rng.logistic(loc, scale, size),
+    "cauchy": lambda rng, size, loc, scale: loc + rng.draw_noise(Cauchy(scale), size),
+    "t": lambda rng, size, loc, scale, df: loc + rng.draw_noise(StudentT(df, scale), size),
+    "triang": lambda rng, size, loc, scale, c: loc + rng.triangular(0.0, c * scale, scale, size),
     "expon": lambda rng, size, loc, scale: loc + rng.exponential(scale, size),
     "uniform": lambda rng, size, loc, scale: rng.uniform(loc, loc + scale, size),
     "geom": lambda rng, size, loc, scale, p: loc + rng.geometric(p, size),
@@ -46,8 +52,11 @@ _QUANTILES: dict[str, Callable[[Any], Any]] = {
     "gumbel_r": lambda u: -np.log(-np.log(u)),
     "uniform": lambda u: u,
 }
-_SHAPES = {"geom": 1, "poisson": 1, "binom": 2, "bernoulli": 1, "randint": 2, "dlaplace": 1}
-_NAMES = {"p", "mu", "n", "low", "high", "a"}
+_SHAPES_OF_WHOLE = {
+    "geom": 1, "poisson": 1, "binom": 2, "bernoulli": 1, "randint": 2, "dlaplace": 1,
+}  # fmt: skip
+_SHAPES = {**_SHAPES_OF_WHOLE, "t": 1, "triang": 1}
+_NAMES = {"p", "mu", "n", "low", "high", "a", "df", "c"}
 
 
 class Distribution:
@@ -100,7 +109,7 @@ class Distribution:
                 rest["size"] = args[0]
             return (self._given, rest) if len(args) <= 1 else None
         shapes = _SHAPES.get(self._name, 0)
-        has_scale = not shapes
+        has_scale = self._name not in _SHAPES_OF_WHOLE
         names = ["loc", *(["scale"] if has_scale else []), "size"]
         if any(name in rest for name in _NAMES) or len(args) < shapes:
             return None

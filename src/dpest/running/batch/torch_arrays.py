@@ -294,6 +294,9 @@ class TorchArrays:
         ratio = self._standard_exponential(shape).div_(self._standard_exponential(shape))
         return ratio.log_().mul_(scale).add_(location)
 
+    def _standard_cauchy(self, shape: tuple[int, ...]) -> Any:
+        return self._empty(shape).cauchy_(generator=self.random)
+
     def _geometric(self, shape: tuple[int, ...], p: Any) -> Any:
         rate = -torch.log1p(-torch.as_tensor(p, dtype=torch.float64, device=self.device))
         drawn = torch.ceil(self._standard_exponential(shape) / rate).clamp_(min=1)

@@ -12,7 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from dpest.noise import Bernoulli, DiscreteGaussian, DiscreteLaplace, TwoSidedGeometric
+from dpest.noise import (
+    Bernoulli,
+    Cauchy,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    StudentT,
+    TwoSidedGeometric,
+)
 from dpest.running.batch.generator import PARAMETERS
 from dpest.running.native.ir import KnownNumber
 from dpest.running.native.signals import NotCompiled, RunThrown, error_of
@@ -209,6 +216,10 @@ class RunDrawing(Arrays):
             return self.arithmetic("-", self.geometric(p), self.geometric(p))
         if isinstance(noise, DiscreteGaussian):
             return self.discrete_gaussian(float(noise.sigma))
+        if isinstance(noise, Cauchy):
+            return self.scaled(0.0, float(noise.scale), _cauchy(self))
+        if isinstance(noise, StudentT):
+            return self.scaled(0.0, float(noise.scale), _student_t(self, float(noise.df)))
         raise NotCompiled(f"noise of the family {type(noise).__name__}")
 
     def discrete_gaussian(self, sigma: float) -> Any:
@@ -243,6 +254,40 @@ def _logistic(run: RunDrawing, location: Any, scale: Any) -> Any:
     return run.scaled(location, scale, run.function("log", odds, True))
 
 
+def _cauchy(run: RunDrawing) -> Any:
+    """The ratio of two normal draws."""
+    return run.arithmetic("/", as_numpy(run.standard("normal")), as_numpy(run.standard("normal")))
+
+
+def _student_t(run: RunDrawing, df: Any) -> Any:
+    """A normal draw over the root of the mean of `df` squares; two squares are an exponential."""
+    if isinstance(df, RunValue) or df != int(df) or not 0 < df <= _MOST_TRIALS:
+        raise NotCompiled("Student's t with other than a few whole degrees of freedom")
+    top = as_numpy(run.standard("normal"))
+    squares = [
+        run.arithmetic("*", 2.0, as_numpy(run.standard("exponential"))) for _ in range(int(df) // 2)
+    ]
+    if int(df) % 2:
+        rest = as_numpy(run.standard("normal"))
+        squares.append(run.arithmetic("*", rest, rest))
+    mean = run.arithmetic("/", run.total(squares), float(df))
+    return run.arithmetic("/", top, run.function("sqrt", mean, True))
+
+
+def _triangular(run: RunDrawing, left: Any, mode: Any, right: Any) -> Any:
+    """By its quantiles."""
+    if any(isinstance(v, RunValue) for v in (left, mode, right)):
+        raise NotCompiled("a triangular draw between ends that the run computes")
+    u, width = as_numpy(run.standard("uniform")), float(right) - float(left)
+    below = run.arithmetic("*", u, width * (float(mode) - float(left)))
+    rest = run.arithmetic("-", np.float64(1.0), u)
+    above = run.arithmetic("*", rest, width * (float(right) - float(mode)))
+    low = run.arithmetic("+", run.function("sqrt", below, True), float(left))
+    high = run.arithmetic("-", float(right), run.function("sqrt", above, True))
+    is_low = run.compare("<", u, (float(mode) - float(left)) / width)
+    return run.select(is_low, low, high)
+
+
 def _uniform(run: RunDrawing, low: Any, high: Any) -> Any:
     return run.scaled(low, run.arithmetic("-", high, low), run.standard("uniform"))
 
@@ -263,6 +308,9 @@ RECIPES: dict[str, Callable[..., Any]] = {
     "standard_exponential": lambda run: run.standard("exponential"),
     "gumbel": _gumbel,
     "logistic": _logistic,
+    "standard_cauchy": lambda run: python_number(_cauchy(run)),
+    "standard_t": lambda run, df: python_number(_student_t(run, df)),
+    "triangular": lambda run, *ends: python_number(_triangular(run, *ends)),
     "uniform": _uniform,
     "random": lambda run: run.standard("uniform"),
     "geometric": lambda run, p: run.geometric(p),

@@ -29,7 +29,7 @@ class Binomial(LatticeNoise):
         check_probability(self.p, "p < 0, p > 1 or p is NaN")
 
     def log_mass(self, k: Floats) -> Floats:
-        from dpest.noise.saddle_point import log_binomial
+        from dpest.noise.counts.saddle_point import log_binomial
 
         if self.constant is not None:
             return np.zeros(np.shape(k))

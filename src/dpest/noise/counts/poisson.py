@@ -33,7 +33,7 @@ class Poisson(LatticeNoise):
                 raise ValueError("lam value too large")
 
     def log_mass(self, k: Floats) -> Floats:
-        from dpest.noise.saddle_point import log_poisson
+        from dpest.noise.counts.saddle_point import log_poisson
 
         if self.constant is not None:
             return np.zeros(np.shape(k))

@@ -1,0 +1,1 @@
+"""Numbers of events, and the saddle point of their masses."""

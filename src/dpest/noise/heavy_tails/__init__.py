@@ -1,0 +1,1 @@
+"""Noise whose tails fall like a power: an integral over it needs a far longer way."""
