@@ -128,6 +128,7 @@ class StraightKernel(CoreKernel):
         self._edges: dict[Any, list[tuple[Operand | None, list[tuple[str, str, Operand]]]]] = {}
         self.outputs: list[tuple[Operand | None, Ending, Sequence[Any]]] = []
         """The ways to end: their conditions, and what leaves there."""
+        self._traps: list[Operand] = []
 
     # Draws
 
@@ -155,9 +156,28 @@ class StraightKernel(CoreKernel):
     # Ways
 
     def step(self, step: Any) -> None:
-        if isinstance(step, Trap) and self.condition is not None:
-            step = Trap(None, self._both(self.condition, step.operand))
-        super().step(step)
+        if isinstance(step, Trap):
+            self._traps.append(self._both(self.condition, step.operand))
+        else:
+            super().step(step)
+
+    def _count_trapped(self) -> None:
+        """A sum over runs: that is what vectors can keep."""
+        if not self._traps:
+            return
+        some: Operand = self._traps[0]
+        for other in self._traps[1:]:
+            some = self.emit("or i1 {0}, {1}", some, other)
+        one = self.emit("zext i1 {0} to i64", some)
+        total = self.emit("add i64 {0}, {1}", self.emit("load i64, ptr %trapped_at"), one)
+        self.do("store i64 {0}, ptr %trapped_at", total)
+
+    def allocations(self) -> list[str]:
+        return [
+            *super().allocations(),
+            "  %trapped_at = alloca i64",
+            "  store i64 0, ptr %trapped_at",
+        ]
 
     def _both(self, condition: Operand | None, other: Operand) -> Operand:
         """Where the condition fails the other may be anything."""
@@ -193,6 +213,7 @@ class StraightKernel(CoreKernel):
             condition = self._entered(block, shape) if number else None
             self._make(block, condition, self._shares[shape], made, shape)
         self.finish()
+        self._count_trapped()
         return "\n".join(self.lines)
 
     def _entered(self, block: StateBlock, shape: Any) -> Operand | None:
@@ -273,7 +294,9 @@ class StraightKernel(CoreKernel):
         start = "\n".join(self.lines)
         body = self.body()
         families = self.program.families
-        declared = [f"declare void @fill_{family}(ptr noalias, i64, i64, i64)" for family in families]
+        declared = [
+            f"declare void @fill_{family}(ptr noalias, i64, i64, i64)" for family in families
+        ]
         return "\n".join(
             [
                 declarations(self.real),
@@ -310,7 +333,8 @@ class StraightKernel(CoreKernel):
                 "  %more = icmp ult i64 %after, %n",
                 "  br i1 %more, label %head, label %end",
                 "end:",
-                "  %trapped = load i1, ptr %trap",
+                "  %trapped_runs = load i64, ptr %trapped_at",
+                "  %trapped = icmp ne i64 %trapped_runs, 0",
                 "  %result = select i1 %trapped, i64 -1, i64 %n",
                 "  ret i64 %result",
                 "}",
