@@ -81,7 +81,8 @@ def floating_point(
                 alpha=settings.alpha,
                 delta=question.measure.delta,
                 seed=settings.seed,
-                budget=budget or settings.given_budget or DOUBLES_BUDGET,
+                budget=budget
+                or (DOUBLES_BUDGET if settings.budget is None else findings.budget_left()),
                 progress=settings.progress,
             )
         ]

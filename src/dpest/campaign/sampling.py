@@ -68,7 +68,7 @@ def statistical(findings: Findings, scout: Scout) -> list[Evidence]:
         found.witness.x2,
         claim=question.limit,
         alpha=alpha / 2,
-        budget=left(attack_budget(findings, sampler, found.witness.x), found),
+        budget=left(findings, attack_budget(findings, sampler, found.witness.x), found),
         seed=settings.seed,
         progress=settings.progress,
         delta=question.measure.delta,
