@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dpest.running.samples import Samples
 
 _TRIAL = 64
-_LEAST = 400
+LEAST = 400
 # Runs that refute a claim where the loss is twice as large, and how much longer they may take.
 _USEFUL, _PATIENCE = 8_000, 4.0
 # Seconds a run, at most, that learning from it and counting it may cost.
@@ -57,7 +57,10 @@ def attack_budget(findings: Findings, sampler: Sampler, x: Any) -> Budget:
 
 
 def in_runs(sampler: Sampler, x: Any, budget: Budget, share: float = 1.0) -> Budget:
-    """A share of the budget; seconds become runs by the speed of a short trial, which they pay."""
+    """A share of the budget; seconds become runs by the speed of a short trial, which they pay.
+
+    No runs: so few fit into the share that the rest had better have them.
+    """
     if budget.seconds is None:
         return replace(budget, runs=None if budget.runs is None else int(share * budget.runs))
     began = started = time.monotonic()
@@ -73,10 +76,12 @@ def in_runs(sampler: Sampler, x: Any, budget: Budget, share: float = 1.0) -> Bud
     # Learning and counting cost about as much as drawing, where that is quick.
     a_run = max(spent / size, 1e-12)
     seconds = max(share * budget.seconds - (time.monotonic() - began), 0.05)
+    if share < 1 and seconds < LEAST * a_run:
+        return Budget(runs=0, seconds=seconds)
     fits = int(seconds / (a_run + min(1.5 * a_run, _LEARNING)))
     if budget.runs is not None:
         fits = min(fits, int(share * budget.runs))
-    return Budget(runs=max(fits, _LEAST), seconds=seconds)
+    return Budget(runs=max(fits, LEAST), seconds=seconds)
 
 
 def left(findings: Findings, budget: Budget, spent: Evidence) -> Budget:
@@ -85,6 +90,6 @@ def left(findings: Findings, budget: Budget, spent: Evidence) -> Budget:
     if seconds is None and budget.seconds is not None:
         seconds = budget.seconds - spent.seconds
     return Budget(
-        runs=None if budget.runs is None else max(budget.runs - spent.runs, _LEAST),
+        runs=None if budget.runs is None else max(budget.runs - spent.runs, LEAST),
         seconds=None if seconds is None else max(seconds, 0.1),
     )

@@ -17,7 +17,7 @@ from dpest.campaign.findings import Findings
 from dpest.campaign.samplers import attack_budget, in_runs, left, sampler_of
 from dpest.campaign.scouting import Scout
 from dpest.errors import DependentRunsError, DpestError, InputError, StateError
-from dpest.evidence import ESTIMATE, Evidence, Measure
+from dpest.evidence import ESTIMATE, Evidence, Measure, Witness, confidence
 from dpest.running.watchdog import Deadline, TimeUp, watched
 from dpest.verdict import exceeds
 
@@ -33,10 +33,23 @@ RECORDED_LIMIT = 60.0
 def search_pair(
     findings: Findings, scout: Scout, sampler: Sampler, share: float, alpha: float = 0.5
 ) -> Evidence:
-    """The pair that looks worst on a share of the budget; its runs are not used again."""
+    """The pair that looks worst on a share of the budget; its runs are not used again.
+
+    The first pair, and no bound, where the share buys too few runs to look.
+    """
     settings, pairs = findings.settings, scout.pairs()
     x = pairs[0][0]
     budget = in_runs(sampler, x, attack_budget(findings, sampler, x), share)
+    if budget.runs == 0:
+        return Evidence(
+            "lower",
+            0.0,
+            confidence(1 - alpha),
+            "first pair",
+            Witness(*pairs[0]),
+            seed=settings.seed,
+            measure=findings.question.measure,
+        )
     return sniper_attack(
         sampler,
         pairs,
@@ -78,7 +91,8 @@ def statistical(findings: Findings, scout: Scout) -> list[Evidence]:
     else:
         _state_power(findings, evidence)
     better = max(found, evidence, key=lambda e: e.value)
-    return [found, evidence, *estimate_beside(better)]
+    looked = [found] if found.runs else []
+    return [*looked, evidence, *estimate_beside(better)]
 
 
 def _sampled(findings: Findings, attack: Callable[[], Evidence]) -> Evidence | None:
