@@ -36,6 +36,8 @@ T = TypeVar("T")
 
 # Seconds that each step has, however few are left: most have nothing to do.
 _MOMENT = 0.25
+# Runs look at the clock between portions: an answer is on its way when the seconds are over.
+_GRACE = 0.5
 # From this length on the proof for every length is asked for a lower bound before any pair is.
 LONG = 100
 
@@ -66,7 +68,7 @@ class Campaign:
                 # Who gave seconds gave them to all: proofs and values leave the runs their part.
                 runs = "attack" in findings.engines
                 if not self._in_time(self._prove_or_compute, 1 - SEARCH_SHARE if runs else 1.0):
-                    self._in_time(self._run_code, 1.0)
+                    self._in_time(self._run_code, 1.0, _GRACE)
                 self._in_time(lambda: add_doubles(findings, self.scout), 1.0)
             except DependentRunsError as found:
                 stop_at_state(findings, found)
@@ -82,16 +84,16 @@ class Campaign:
     def _pure(self) -> bool:
         return self.findings.question.measure == Measure()
 
-    def _in_time(self, step: Callable[[], T], share: float) -> T | None:
+    def _in_time(self, step: Callable[[], T], share: float, late: float = 0.0) -> T | None:
         """A step within a share of what is left of the seconds that were given.
 
-        None where it was ended; what it had established stays.
+        None where it was ended, `late` seconds after; what it had established stays.
         """
         left = self.findings.seconds_left()
         if left is None:
             return step()
         try:
-            with ending_within(share * max(left, _MOMENT)), watched(Deadline(math.inf)):
+            with ending_within(share * max(left, _MOMENT) + late), watched(Deadline(math.inf)):
                 return step()
         except TimeUp:
             note = "the seconds that were given ended a search that more of them would go on with"

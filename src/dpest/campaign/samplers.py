@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _TRIAL = 64
 LEAST = 400
+# A part of the budget is worth its own look where it buys so many times the fewest runs.
+_WORTHWHILE = 3
 # Runs that refute a claim where the loss is twice as large, and how much longer they may take.
 _USEFUL, _PATIENCE = 8_000, 4.0
 # Seconds a run, at most, that learning from it and counting it may cost.
@@ -76,7 +78,7 @@ def in_runs(sampler: Sampler, x: Any, budget: Budget, share: float = 1.0) -> Bud
     # Learning and counting cost about as much as drawing, where that is quick.
     a_run = max(spent / size, 1e-12)
     seconds = max(share * budget.seconds - (time.monotonic() - began), 0.05)
-    if share < 1 and seconds < LEAST * a_run:
+    if share < 1 and seconds < _WORTHWHILE * LEAST * a_run:
         return Budget(runs=0, seconds=seconds)
     fits = int(seconds / (a_run + min(1.5 * a_run, _LEARNING)))
     if budget.runs is not None:

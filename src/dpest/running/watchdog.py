@@ -94,11 +94,11 @@ class Deadline:
 
     def __init__(self, seconds: float) -> None:
         self.has_ended, self.sent = False, -math.inf
-        self.seconds = seconds * _patience.get()
+        self.end = _end.get()
+        self.seconds = min(seconds * _patience.get(), max(self.end - time.monotonic(), 0.0))
         own = getattr(time, "pthread_getcpuclockid", None)
         self.clock = None if own is None else own(threading.get_ident())
         self.began = time.monotonic()
-        self.end = _end.get()
         self.used = self._used()
 
     def _used(self) -> float:
