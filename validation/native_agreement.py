@@ -31,6 +31,7 @@ from dpest.running.samples import Samples
 from dpest.running.skeleton import flatten
 
 NAMES = (
+    "TruncatedGeometric",
     "ReportNoisyMax1", "ReportNoisyMax2", "SVT1", "SVT2", "SVT4", "SVT5", "SVT6",
     "AT", "AT1", "AT2", "AT4", "AT5", "ExpMech", "NoisyMax", "StatDP_NoisyMax1a",
     "StatDP_NoisyMax2a", "StatDP_SVT", "StatDP_iSVT1", "StatDP_iSVT2", "StatDP_iSVT3",

@@ -145,7 +145,7 @@ def search(
     )  # no record at all is a length of a pair, not of a domain
     ledger = EvaluationLedger(value, adjacency, domain, budget, symmetric, stop, enough, idle)
     generator = np.random.default_rng(seed)
-    exhaustive = False
+    exhaustive = ended = False
     try:
         for how, x, x2 in starts:
             ledger.at(x, x2, how)
@@ -163,10 +163,12 @@ def search(
             else:
                 _at_random(ledger, generator)
     except Spent:
-        exhaustive = False
+        exhaustive, ended = False, True
     if ledger.pair is None:
         if ledger.error is not None:
             raise ledger.error
+        if ended:
+            raise InputError("the search had to end before a pair was computed")
         raise InputError(f"{domain} has no two different neighbours under {adjacency}")
     x, x2, how = ledger.pair
     return WorstPair(

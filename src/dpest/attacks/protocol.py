@@ -36,9 +36,10 @@ class AttackRequest:
     pair: Pair | None
     alpha: float
     seed: int
-    budget: Budget
-    """What it may spend; `given_budget` is None where nobody said so."""
-    given_budget: Budget | None
+    budget_left: Callable[[], Budget]
+    """What it may spend from now on."""
+    budget_given: bool
+    """Whether somebody said so."""
     progress: Report | None
     sampler: Callable[[], MechanismSampler]
     pairs: Callable[[], Sequence[Pair]]
@@ -50,6 +51,16 @@ class AttackRequest:
     run_all: Callable[..., Any] | None
     options: Mapping[str, Any] = field(default_factory=dict)
     event_ratio: Callable[[Any, Any], float | None] | None = None
+
+    @property
+    def budget(self) -> Budget:
+        """What it may spend from now on: what was done before is paid."""
+        return self.budget_left()
+
+    @property
+    def given_budget(self) -> Budget | None:
+        """None where nobody said what it may spend."""
+        return self.budget_left() if self.budget_given else None
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +17,14 @@ from dpest.campaign.samplers import in_runs, left, run_all_of, sampler_of
 from dpest.campaign.sampling import search_pair
 from dpest.campaign.scouting import Scout
 from dpest.errors import DpestError, InputError
-from dpest.evidence import Evidence
+from dpest.evidence import Evidence, confidence
+from dpest.running.watchdog import Deadline, TimeUp, ending_within, watched
 
 if TYPE_CHECKING:
     from dpest.reading.paths import Trace
+
+# Seconds that an attack may go on after those that were given, before it is ended.
+GRACE = 0.5
 
 
 def attack(
@@ -36,9 +42,31 @@ def attack(
     if reason is not None:
         raise InputError(reason)
     pair = None if x is None else (x, x2)
-    evidence = chosen.run(request_of(findings, Scout(findings), pair, options))
+    request = request_of(findings, Scout(findings), pair, options)
+    evidence = _in_time(findings, method, lambda: chosen.run(request))
     about = {"adjacency": question.adjacency.describe(), "limit": question.limit}
     return evidence.with_(details={**evidence.details, **about})
+
+
+def _in_time(findings: Findings, method: str, run: Callable[[], Evidence]) -> Evidence:
+    """What an attack finds; nothing, if it goes on when the seconds that were given are over."""
+    seconds = findings.seconds_left()
+    if seconds is None:
+        return run()
+    try:
+        with ending_within(seconds + GRACE), watched(Deadline(math.inf)):
+            return run()
+    except TimeUp:
+        return Evidence(
+            side="lower",
+            value=0.0,
+            standing=confidence(findings.settings.alpha),
+            method=method,
+            seconds=time.monotonic() - findings.started,
+            seed=findings.settings.seed,
+            measure=findings.question.measure,
+            notes=("the seconds were over before it had an answer; more of them go further",),
+        )
 
 
 def request_of(
@@ -49,19 +77,19 @@ def request_of(
 
     def search(sampler: Sampler, share: float) -> tuple[Pair, Budget]:
         found = search_pair(findings, scout, sampler, share)
-        return (found.witness.x, found.witness.x2), left(settings.attack_budget, found)
+        return (found.witness.x, found.witness.x2), left(findings, settings.attack_budget, found)
 
     return protocol.AttackRequest(
         findings.question,
         pair,
         settings.alpha,
         settings.seed,
-        settings.attack_budget,
-        settings.given_budget,
+        findings.budget_left,
+        settings.budget is not None,
         settings.progress,
         sampler=lambda: sampler_of(findings),
         pairs=scout.pairs,
-        in_runs=lambda sampler, first: in_runs(sampler, first[0], settings.attack_budget),
+        in_runs=lambda sampler, first: in_runs(sampler, first[0], findings.budget_left()),
         search=search,
         confirm=lambda: confirmer(findings),
         run_all=run_all_of(findings),

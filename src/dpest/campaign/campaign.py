@@ -6,10 +6,14 @@ Proof and exact engines take milliseconds. What was not done, and why, goes into
 from __future__ import annotations
 
 import functools
+import math
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 from dpest.ask.domains import ANY
 from dpest.ask.questions import Question
+from dpest.attacks.methods import SEARCH_SHARE
 from dpest.campaign.demonstrating import Demonstrator
 from dpest.campaign.doubles import add_doubles
 from dpest.campaign.findings import Findings
@@ -25,9 +29,15 @@ from dpest.campaign.settings import Settings
 from dpest.errors import DependentRunsError
 from dpest.evidence import Measure
 from dpest.running.places import described_code
-from dpest.running.watchdog import patient
+from dpest.running.watchdog import Deadline, TimeUp, ending_within, patient, watched
 from dpest.verdict import Verdict
 
+T = TypeVar("T")
+
+# Seconds that each step has, however few are left: most have nothing to do.
+_MOMENT = 0.25
+# Runs look at the clock between portions: an answer is on its way when the seconds are over.
+_GRACE = 0.5
 # From this length on the proof for every length is asked for a lower bound before any pair is.
 LONG = 100
 
@@ -55,10 +65,11 @@ class Campaign:
             look_first(findings)
             findings.details["code"] = described_code(findings.question.mechanism.function)
             try:
-                if not self._prove_or_refute():
-                    self._compute()
-                    self._run_code()
-                add_doubles(findings, self.scout)
+                # Who gave seconds gave them to all: proofs and values leave the runs their part.
+                runs = "attack" in findings.engines
+                if not self._in_time(self._prove_or_compute, 1 - SEARCH_SHARE if runs else 1.0):
+                    self._in_time(self._run_code, 1.0, _GRACE)
+                self._in_time(lambda: add_doubles(findings, self.scout), 1.0)
             except DependentRunsError as found:
                 stop_at_state(findings, found)
             except KeyboardInterrupt:
@@ -72,6 +83,30 @@ class Campaign:
     @property
     def _pure(self) -> bool:
         return self.findings.question.measure == Measure()
+
+    def _in_time(self, step: Callable[[], T], share: float, late: float = 0.0) -> T | None:
+        """A step within a share of what is left of the seconds that were given.
+
+        None where it was ended, `late` seconds after; what it had established stays.
+        """
+        left = self.findings.seconds_left()
+        if left is None:
+            return step()
+        try:
+            with ending_within(share * max(left, _MOMENT) + late), watched(Deadline(math.inf)):
+                return step()
+        except TimeUp:
+            note = "the seconds that were given ended a search that more of them would go on with"
+            if note not in self.findings.notes:
+                self.findings.notes.append(note)
+            return None
+
+    def _prove_or_compute(self) -> bool:
+        """Whether a look refuted the claim, so that nothing is left to run."""
+        if self._prove_or_refute():
+            return True
+        self._compute()
+        return False
 
     def _prove_or_refute(self) -> bool:
         """Upper bounds for every length; True where a look refuted the claim before long proofs."""

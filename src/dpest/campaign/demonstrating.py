@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 
 from dpest.ask.patterns import change_points
 from dpest.attacks.demonstration.choosing import demonstrate
@@ -13,10 +14,12 @@ from dpest.campaign.scouting import Scout
 from dpest.errors import DpestError
 from dpest.evidence import Demonstration
 from dpest.exact.engine import PairObjective
-from dpest.running.watchdog import Deadline, TimeUp, watched
+from dpest.running.watchdog import Deadline, TimeUp, ending_within, watched
 
 # Seconds of computing, and pairs that are tried.
 SECONDS, PAIRS = 40.0, 24
+# Seconds that it has in any case, where the audit was given some and has used them.
+MOMENT = 0.5
 
 
 class Demonstrator:
@@ -38,8 +41,10 @@ class Demonstrator:
         witness = [] if lower is None else [(lower.witness.x, lower.witness.x2)]
         further = change_points(question.adjacency, question.domain, question.length)
         found: Demonstration | None = None
+        left = findings.seconds_left()
+        promised = math.inf if left is None else max(left, MOMENT)
         try:
-            with watched(Deadline(SECONDS)):
+            with ending_within(promised), watched(Deadline(SECONDS)):
                 found = demonstrate(
                     question.mechanism,
                     [

@@ -68,6 +68,7 @@ def floating_point(
     The function is run as it is: the batch reading draws its noise by other arithmetic.
     """
     question, settings = findings.question, findings.settings
+    usual = DOUBLES_BUDGET if settings.budget is None else findings.budget_left()
     if question.measure.kind != "epsilon":
         findings.notes.append("no audit of the machine's doubles: it tests ε, or ε at a δ, only")
         return []
@@ -81,7 +82,7 @@ def floating_point(
                 alpha=settings.alpha,
                 delta=question.measure.delta,
                 seed=settings.seed,
-                budget=budget or settings.given_budget or DOUBLES_BUDGET,
+                budget=budget or usual,
                 progress=settings.progress,
             )
         ]

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpest.ask.questions import Question
-from dpest.attacks.budget import Progress
+from dpest.attacks.budget import Budget, Progress
 from dpest.campaign.contradictions import contradictions, withdrawn
 from dpest.campaign.settings import Settings
 from dpest.errors import DpestError, ReadingError, located
@@ -85,6 +85,19 @@ class Findings:
         if lower is not None and math.isinf(lower.value):
             return True
         return verdict.gap is not None and verdict.gap <= 0.2 * MEET
+
+    def seconds_left(self) -> float | None:
+        """What is left of the seconds that somebody gave; None where nobody gave any."""
+        given = self.settings.given_budget
+        if given is None or given.seconds is None:
+            return None
+        return max(0.0, given.seconds - (time.monotonic() - self.started))
+
+    def budget_left(self) -> Budget:
+        """What runs may spend from now on."""
+        seconds = self.seconds_left()
+        usual = self.settings.attack_budget
+        return usual if seconds is None else replace(usual, seconds=max(seconds, 0.05))
 
     def enough(self) -> float:
         """A value that no pair can exceed, less what counts as meeting it."""

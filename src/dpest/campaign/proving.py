@@ -81,7 +81,7 @@ class Prover:
         except DpestError as reason:
             findings.refuse(f"no proof for {where}", reason)
         except TimeUp:
-            findings.notes.append(f"no proof for {where} within {deadline.seconds:g} s")
+            findings.notes.append(f"no proof for {where} within {deadline.seconds:.3g} s")
             findings.obstacles["time"] = OUT_OF_TIME
         return None
 
@@ -110,7 +110,7 @@ class Prover:
             findings.refuse("no proof by what a record adds", reason)
             return
         except TimeUp:
-            findings.notes.append(f"no proof by what a record adds within {deadline.seconds:g} s")
+            findings.notes.append(f"no proof by what a record adds within {deadline.seconds:.3g} s")
             findings.obstacles["time"] = OUT_OF_TIME
             return
         findings.notes += [n for n in proof.notes if n not in findings.notes]

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from dpest.running.samples import Samples
 
 _TRIAL = 64
-_LEAST = 400
+LEAST = 400
+# A part of the budget is worth its own look where it buys so many times the fewest runs.
+_WORTHWHILE = 3
 # Runs that refute a claim where the loss is twice as large, and how much longer they may take.
 _USEFUL, _PATIENCE = 8_000, 4.0
 # Seconds a run, at most, that learning from it and counting it may cost.
@@ -46,9 +48,8 @@ def attack_budget(findings: Findings, sampler: Sampler, x: Any) -> Budget:
     Where these buy only few runs of a slow function, there are up to `_PATIENCE` times as many, and
     twice that where the grey box saw a leak that only runs can show.
     """
-    settings, suspicion = findings.settings, 2.0 if findings.leaks_seen() else 1.0
-    usual = settings.attack_budget
-    if settings.given_budget is not None or usual.seconds is None:
+    usual, suspicion = findings.budget_left(), 2.0 if findings.leaks_seen() else 1.0
+    if findings.settings.given_budget is not None or usual.seconds is None:
         return usual
     started = time.monotonic()
     sampler.draw(x, _TRIAL, 0)
@@ -58,10 +59,13 @@ def attack_budget(findings: Findings, sampler: Sampler, x: Any) -> Budget:
 
 
 def in_runs(sampler: Sampler, x: Any, budget: Budget, share: float = 1.0) -> Budget:
-    """A share of the budget; seconds become runs by the speed of a short trial."""
+    """A share of the budget; seconds become runs by the speed of a short trial, which they pay.
+
+    No runs: so few fit into the share that the rest had better have them.
+    """
     if budget.seconds is None:
         return replace(budget, runs=None if budget.runs is None else int(share * budget.runs))
-    started = time.monotonic()
+    began = started = time.monotonic()
     size = _TRIAL
     sampler.draw(x, size, 0)
     spent = time.monotonic() - started
@@ -73,14 +77,21 @@ def in_runs(sampler: Sampler, x: Any, budget: Budget, share: float = 1.0) -> Bud
         spent = time.monotonic() - started
     # Learning and counting cost about as much as drawing, where that is quick.
     a_run = max(spent / size, 1e-12)
-    fits = int(share * budget.seconds / (a_run + min(1.5 * a_run, _LEARNING)))
+    seconds = max(share * budget.seconds - (time.monotonic() - began), 0.05)
+    if share < 1 and seconds < _WORTHWHILE * LEAST * a_run:
+        return Budget(runs=0, seconds=seconds)
+    fits = int(seconds / (a_run + min(1.5 * a_run, _LEARNING)))
     if budget.runs is not None:
         fits = min(fits, int(share * budget.runs))
-    return Budget(runs=max(fits, _LEAST), seconds=budget.seconds * share)
+    return Budget(runs=max(fits, LEAST), seconds=seconds)
 
 
-def left(budget: Budget, spent: Evidence) -> Budget:
+def left(findings: Findings, budget: Budget, spent: Evidence) -> Budget:
+    """What an attack has left of the budget; seconds that were given run by themselves."""
+    seconds = findings.seconds_left()
+    if seconds is None and budget.seconds is not None:
+        seconds = budget.seconds - spent.seconds
     return Budget(
-        runs=None if budget.runs is None else max(budget.runs - spent.runs, _LEAST),
-        seconds=None if budget.seconds is None else max(budget.seconds - spent.seconds, 0.1),
+        runs=None if budget.runs is None else max(budget.runs - spent.runs, LEAST),
+        seconds=None if seconds is None else max(seconds, 0.1),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 from dpest.attacks.methods import RECORDED_PAIRS, SEARCH_SHARE, gravity
 from dpest.attacks.power import detectable, runs_needed
@@ -17,8 +18,8 @@ from dpest.campaign.findings import Findings
 from dpest.campaign.samplers import attack_budget, in_runs, left, sampler_of
 from dpest.campaign.scouting import Scout
 from dpest.errors import DependentRunsError, DpestError, InputError, StateError
-from dpest.evidence import ESTIMATE, Evidence, Measure
-from dpest.running.watchdog import Deadline, TimeUp, watched
+from dpest.evidence import ESTIMATE, Evidence, Measure, Witness, confidence
+from dpest.running.watchdog import Deadline, TimeUp, ending_within, watched
 from dpest.verdict import exceeds
 
 # The chance of missing a violation that is stated where nothing else is asked for.
@@ -27,25 +28,53 @@ MISSED = 0.05
 STEPS_SECONDS = 15.0
 # The grey box goes on to another pair within these seconds of computing, and is ended after those.
 RECORDED_SECONDS = 1.0
+# A search for a pair that takes so much longer than its share is ended.
+_LATE = 1.2
 RECORDED_LIMIT = 60.0
 
 
 def search_pair(
     findings: Findings, scout: Scout, sampler: Sampler, share: float, alpha: float = 0.5
 ) -> Evidence:
-    """The pair that looks worst on a share of the budget; its runs are not used again."""
+    """The pair that looks worst on a share of the budget; its runs are not used again.
+
+    The first pair, and no bound, where the share buys too few runs to look, or no answer.
+    """
     settings, pairs = findings.settings, scout.pairs()
     x = pairs[0][0]
     budget = in_runs(sampler, x, attack_budget(findings, sampler, x), share)
-    return sniper_attack(
-        sampler,
-        pairs,
-        alpha=alpha,
-        budget=budget,
-        seed=settings.seed + 1,
-        progress=settings.progress,
-        delta=findings.question.measure.delta,
+    first = Evidence(
+        "lower",
+        0.0,
+        confidence(alpha),
+        "first pair",
+        Witness(*pairs[0]),
+        seed=settings.seed,
+        measure=findings.question.measure,
     )
+    if budget.runs == 0:
+        return first
+    left = findings.seconds_left()
+    try:
+        with ending_within(math.inf if left is None else _LATE * share * left), _unless(left):
+            return sniper_attack(
+                sampler,
+                pairs,
+                alpha=alpha,
+                budget=budget,
+                seed=settings.seed + 1,
+                progress=settings.progress,
+                delta=findings.question.measure.delta,
+            )
+    except TimeUp:
+        if left is None:
+            raise
+        return first
+
+
+def _unless(left: float | None) -> AbstractContextManager[None]:
+    """Who gave no seconds waits for no end."""
+    return nullcontext() if left is None else watched(Deadline(math.inf))
 
 
 def statistical(findings: Findings, scout: Scout) -> list[Evidence]:
@@ -68,7 +97,7 @@ def statistical(findings: Findings, scout: Scout) -> list[Evidence]:
         found.witness.x2,
         claim=question.limit,
         alpha=alpha / 2,
-        budget=left(attack_budget(findings, sampler, found.witness.x), found),
+        budget=left(findings, attack_budget(findings, sampler, found.witness.x), found),
         seed=settings.seed,
         progress=settings.progress,
         delta=question.measure.delta,
@@ -78,7 +107,8 @@ def statistical(findings: Findings, scout: Scout) -> list[Evidence]:
     else:
         _state_power(findings, evidence)
     better = max(found, evidence, key=lambda e: e.value)
-    return [found, evidence, *estimate_beside(better)]
+    looked = [found] if found.runs else []
+    return [*looked, evidence, *estimate_beside(better)]
 
 
 def _sampled(findings: Findings, attack: Callable[[], Evidence]) -> Evidence | None:
@@ -208,16 +238,16 @@ def runs_to_catch(claim: float, true: float, alpha: float, missed: float) -> int
 
 def recorded(findings: Findings, scout: Scout) -> list[Evidence]:
     """The grey box on the question's pairs, for code that can only be run: its worst finding."""
-    deadline = Deadline(RECORDED_SECONDS)
+    deadline, limit = Deadline(RECORDED_SECONDS), Deadline(RECORDED_LIMIT)
     found: list[Evidence] = []
     try:
-        with watched(Deadline(RECORDED_LIMIT)):
+        with watched(limit):
             for pair in scout.pairs()[:RECORDED_PAIRS]:
                 found.append(_recorded_pair(findings, pair))
                 if deadline.passed():
                     break
     except TimeUp:
-        findings.notes.append(f"no grey box: five runs take more than {RECORDED_LIMIT:g} s")
+        findings.notes.append(f"no grey box: five runs take more than {limit.seconds:.3g} s")
     except DpestError as reason:
         findings.notes.append(f"no grey box: {reason}")
     return [max(found, key=gravity)] if found else []

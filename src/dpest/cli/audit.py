@@ -41,7 +41,7 @@ from dpest.verdict import Verdict
 @click.option("--length", metavar="N|A..B", help="Entries of an input; a range shows the growth.")
 @question_options
 @click.option("--alpha", type=float, default=0.001, show_default=True, help="Chance of error.")
-@click.option("--budget", metavar="30s|1e6runs", help="What sampling may spend.")
+@click.option("--budget", metavar="30s|1e6runs", help="What it may spend: seconds in all, or runs.")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option(
     "--patience",

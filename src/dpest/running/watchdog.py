@@ -28,6 +28,7 @@ DEFAULT_SECONDS = 30.0  # for one call of the user's function
 BUSY = 3.0
 
 _patience: ContextVar[float] = ContextVar("patience", default=1.0)
+_end: ContextVar[float] = ContextVar("end", default=math.inf)  # by `time.monotonic`
 _one_call: ContextVar[float | None] = ContextVar("one_call", default=None)
 
 
@@ -39,6 +40,16 @@ def patient(factor: float) -> Iterator[None]:
         yield
     finally:
         _patience.reset(before)
+
+
+@contextmanager
+def ending_within(seconds: float) -> Iterator[None]:
+    """Let no deadline that is set inside be further away than `seconds` from now, by the clock."""
+    before = _end.set(min(_end.get(), time.monotonic() + seconds))
+    try:
+        yield
+    finally:
+        _end.reset(before)
 
 
 @contextmanager
@@ -77,12 +88,14 @@ class Limit(Protocol):
 class Deadline:
     """`seconds` from now, of the time that this thread itself computes.
 
-    What else the machine does is not held against the code, up to `BUSY` times the seconds.
+    What else the machine does is not held against the code, up to `BUSY` times the seconds; but
+    where somebody who waits was promised an end, that counts (`ending_within`).
     """
 
     def __init__(self, seconds: float) -> None:
         self.has_ended, self.sent = False, -math.inf
-        self.seconds = seconds * _patience.get()
+        self.end = _end.get()
+        self.seconds = min(seconds * _patience.get(), max(self.end - time.monotonic(), 0.0))
         own = getattr(time, "pthread_getcpuclockid", None)
         self.clock = None if own is None else own(threading.get_ident())
         self.began = time.monotonic()
@@ -98,7 +111,10 @@ class Deadline:
 
     def passed(self) -> bool:
         """Whether it has passed; any thread may ask."""
-        spent = time.monotonic() - self.began
+        now = time.monotonic()
+        spent = now - self.began
+        if now >= self.end:
+            return True
         if spent < self.seconds:
             return False
         return spent >= BUSY * self.seconds or self._used() - self.used >= self.seconds

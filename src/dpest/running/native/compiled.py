@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from dpest.ask.declaration import Mechanism
 from dpest.running.native import jit
-from dpest.running.native.kernel import CoreKernel, Program
+from dpest.running.native.kernel import Program
 from dpest.running.native.signals import NotCompiled, TooLarge
 from dpest.running.native.specialising.specialiser import Specialiser
 from dpest.running.native.specialising.state import Outside
+from dpest.running.native.straight import core_kernel
 from dpest.running.native.streams import BUFFER, FAMILIES, Fills, block_keys
 from dpest.running.native.values import RunNumber
 from dpest.running.samples import Samples
@@ -175,7 +176,7 @@ class Compiled:
 
     def kernel(self, sink: str) -> Any:
         if sink not in self._kernels:
-            self._kernels[sink] = self.linked(CoreKernel(self.program, sink).text())
+            self._kernels[sink] = self.linked(core_kernel(self.program, sink).text())
         return self._kernels[sink]
 
     def linked(self, text: str) -> Any:

@@ -7,7 +7,7 @@ columns, or counts of codes. `ptx.GpuKernel` writes the same blocks for a GPU.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dpest.running.native.ir import (
@@ -53,7 +53,10 @@ class Program:
         if not outputs:
             raise NotCompiled("the function never ends")
         self.layout = Layout(outputs)
-        self.most_draws = _most_draws(self.blocks)
+        self.exits = {shape: _exits(block) for shape, block in self.blocks.items()}
+        self.order = _topological(self.blocks, self.exits)
+        """The shapes of the blocks, each before those that it leads to; None with loops."""
+        self.most_draws = self._most_draws()
         steps = (s for b in self.blocks.values() for g in b.segments for s in g.steps)
         if sum(len(g.steps) for b in self.blocks.values() for g in b.segments) > MOST_STEPS:
             raise TooLarge("too many steps to compile")
@@ -63,6 +66,21 @@ class Program:
     @property
     def start(self) -> StateBlock:
         return next(iter(self.blocks.values()))
+
+    def _most_draws(self) -> dict[str, int] | None:
+        """The most draws of each family that a run can make; None where a loop has no bound."""
+        if self.order is None:
+            return None
+        most: dict[Any, dict[str, int]] = {}
+        for shape in reversed(self.order):
+            best: dict[str, int] = {}
+            for draws, end in self.exits[shape]:
+                after = most[end.shape] if isinstance(end, BlockEdge) else {}
+                for family in {*draws, *after}:
+                    total = draws.get(family, 0) + after.get(family, 0)
+                    best[family] = max(best.get(family, 0), total)
+            most[shape] = best
+        return most[next(iter(self.blocks))]
 
 
 def _reached(blocks: dict[Any, StateBlock]) -> dict[Any, StateBlock]:
@@ -91,24 +109,6 @@ def _exits(block: StateBlock) -> list[tuple[dict[str, int], Any]]:
         else:
             found.append((draws, segment.end))
     return found
-
-
-def _most_draws(blocks: dict[Any, StateBlock]) -> dict[str, int] | None:
-    """The most draws of each family that a run can make; None where a loop has no bound."""
-    exits = {shape: _exits(block) for shape, block in blocks.items()}
-    order = _topological(blocks, exits)
-    if order is None:
-        return None
-    most: dict[Any, dict[str, int]] = {}
-    for shape in reversed(order):
-        best: dict[str, int] = {}
-        for draws, end in exits[shape]:
-            after = most[end.shape] if isinstance(end, BlockEdge) else {}
-            for family in {*draws, *after}:
-                total = draws.get(family, 0) + after.get(family, 0)
-                best[family] = max(best.get(family, 0), total)
-        most[shape] = best
-    return most[next(iter(blocks))]
 
 
 def _topological(blocks: dict[Any, StateBlock], exits: dict[Any, Any]) -> list[Any] | None:
@@ -192,6 +192,10 @@ class KernelText:
         upper = self.emit("lshr i128 {0}, 64", product)
         self.lines.append(f"  {step.result} = trunc i128 {upper} to i64")
 
+    def index(self, place: Operand) -> Operand:
+        """A place in a table, where a run looks it up."""
+        return place
+
     def loads(self) -> list[str]:
         """The numbers of the data, read before the first run."""
         lines = []
@@ -247,15 +251,21 @@ class KernelText:
             self.do("br label %next")
 
     def store_slots(self, block: StateBlock, leaves: Sequence[Any]) -> None:
+        for kind, place, value in self.slot_values(block, leaves):
+            self.do(f"store {kind} {{0}}, ptr {place}", value)
+
+    def slot_values(
+        self, block: StateBlock, leaves: Sequence[Any]
+    ) -> Iterator[tuple[str, str, Operand]]:
+        """What a block is given: types, places, and values."""
         for place, (slot, value) in enumerate(zip(block.slots, leaves, strict=True)):
             name = f"{block.number}_{place}"
             if slot.kind == "choice":
                 tag, payload = self._tagged(value, slot)
-                self.do(f"store i64 {{0}}, ptr %tag{name}", tag)
-                self.do(f"store i64 {{0}}, ptr %slot{name}", payload)
+                yield "i64", f"%tag{name}", tag
+                yield "i64", f"%slot{name}", payload
             elif slot.kind != "plain":
-                kind = TYPES[slot.kind]
-                self.do(f"store {kind} {{0}}, ptr %slot{name}", self._number(value, slot.kind))
+                yield TYPES[slot.kind], f"%slot{name}", self._number(value, slot.kind)
 
     def _number(self, value: Any, kind: str) -> Operand:
         if isinstance(value, RunNumber):
@@ -372,6 +382,13 @@ def _place(option: Any, options: Sequence[Any]) -> int:
     raise NotCompiled(f"{option} where only {options} were seen")
 
 
+HEADER = (
+    "define i64 @kernel(i64 %n, ptr noalias readonly %keys, ptr noalias %buffers, "
+    "ptr noalias %codes, ptr noalias %columns, i64 %stride, ptr noalias %counts, "
+    "ptr noalias readonly %data) {"
+)
+
+
 class CoreKernel(KernelText):
     """`i64 kernel(n, keys, buffers, codes, columns, stride, counts, data)`.
 
@@ -407,13 +424,22 @@ class CoreKernel(KernelText):
             count = self.emit("add i64 {0}, 1", self.emit(f"load i64, ptr {place}"))
             self.do(f"store i64 {{0}}, ptr {place}", count)
             return
-        layout = self.program.layout
-        if layout.codes > 1:
-            kind = {1: "i8", 4: "i32", 8: "i64"}[layout.code_type(0).itemsize]
-            place = self.emit(f"getelementptr {kind}, ptr %codes, i64 %run")
+        self.store_code(code, "%codes", "%run")
+        self.store_columns(self.column_bits(ending, leaves))
+
+    def store_code(self, code: Operand, table: str, row: str) -> None:
+        if self.program.layout.codes > 1:
+            place = self.emit(f"getelementptr {self.code_kind}, ptr {table}, i64 {row}")
+            kind = self.code_kind
             small = code if kind == "i64" else self.emit(f"trunc i64 {{0}} to {kind}", code)
             self.do(f"store {kind} {{0}}, ptr {place}", small)
-        for number, bits in enumerate(self.column_bits(ending, leaves)):
+
+    @property
+    def code_kind(self) -> str:
+        return {1: "i8", 4: "i32", 8: "i64"}[self.program.layout.code_type(0).itemsize]
+
+    def store_columns(self, columns: Sequence[Operand]) -> None:
+        for number, bits in enumerate(columns):
             at = self.emit("mul i64 %stride, {0}", KnownNumber("i", number))
             at = self.emit("add i64 {0}, %run", at)
             self.do("store i64 {0}, ptr {1}", bits,
@@ -425,10 +451,10 @@ class CoreKernel(KernelText):
         refills: list[str] = []
         functions: list[str] = []
         for family in self.program.families:
-            setup += self._setup(family)
+            setup += self.setup(family)
             if self.bounded:
                 assert self.program.most_draws is not None
-                refills.append(_refill(family, self.program.most_draws[family]))
+                refills.append(refill(family, self.program.most_draws[family]))
             else:
                 functions.append(_next_function(family))
             functions.append(f"declare void @fill_{family}(ptr noalias, i64, i64, i64)")
@@ -437,9 +463,7 @@ class CoreKernel(KernelText):
             [
                 declarations(self.real),
                 *functions,
-                "define i64 @kernel(i64 %n, ptr noalias readonly %keys, ptr noalias %buffers, "
-                "ptr noalias %codes, ptr noalias %columns, i64 %stride, ptr noalias %counts, "
-                "ptr noalias readonly %data) {",
+                HEADER,
                 "entry:",
                 *self.loads(),
                 *setup,
@@ -467,7 +491,7 @@ class CoreKernel(KernelText):
             ]
         )
 
-    def _setup(self, family: str) -> list[str]:
+    def setup(self, family: str) -> list[str]:
         number = FAMILIES.index(family)
         lines = [
             f"  %at_{family} = alloca i64",
@@ -482,7 +506,7 @@ class CoreKernel(KernelText):
         return lines
 
 
-def _refill(family: str, most: int) -> str:
+def refill(family: str, most: int) -> str:
     """Before a run: what is left in the buffer must do for the longest one."""
     return f"""  %place_{family} = load i64, ptr %at_{family}
   %short_{family} = icmp ugt i64 %place_{family}, {BUFFER - most}

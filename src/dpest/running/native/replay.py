@@ -20,6 +20,7 @@ from dpest.running.native.compiled import Compiled
 from dpest.running.native.signals import NotCompiled, RunThrown
 from dpest.running.native.specialising.drawing import RECIPES, RunDrawing
 from dpest.running.native.specialising.specialiser import data_parameter
+from dpest.running.native.straight import is_straight, runs_of_a_turn
 from dpest.running.native.streams import BUFFER, block_keys
 from dpest.running.samples import Samples
 from dpest.running.seeds import block_seed, generator_of
@@ -38,7 +39,11 @@ _CLOSE = 1e-9
 
 
 class _KernelDraws(RunDrawing):
-    """The kernel's draws of a block, in the order in which it takes them."""
+    """The kernel's draws of a block, in the order in which it takes them.
+
+    `_held` has each family's buffer, where its next draw is, and how often it was filled. A kernel
+    without jumps has the runs of a turn side by side.
+    """
 
     def __init__(self, compiled: Compiled, keys: NDArray[np.uint64]) -> None:
         super().__init__()
@@ -46,17 +51,39 @@ class _KernelDraws(RunDrawing):
         assert compiled.fills is not None
         self._fills, self._keys = compiled.fills, keys
         self._most = compiled.program.most_draws
+        self._turn = runs_of_a_turn(compiled.program) if is_straight(compiled.program) else None
+        self._run = 0
         self._held: dict[str, tuple[NDArray[np.float64], int, int]] = {}
         for family in compiled.program.families:
             self._held[family] = np.empty(0), BUFFER, 0
+        self._starts: dict[str, int] = {}
 
     def next_run(self) -> None:
         """A core refills before a run, where it knows how many draws that can take."""
-        if self._most is None or max(self._most.values(), default=0) > BUFFER // 4:
-            return
+        if self._turn is not None:
+            self._next_of_turn(self._turn)
+        elif self._most is not None and max(self._most.values(), default=0) <= BUFFER // 4:
+            self._make_room(1)
+
+    def _make_room(self, runs: int) -> None:
+        assert self._most is not None
         for family, (_, place, _) in self._held.items():
-            if place > BUFFER - self._most[family]:
+            if place > BUFFER - self._most[family] * runs:
                 self._refill(family)
+
+    def _next_of_turn(self, turn: int) -> None:
+        assert self._most is not None
+        column = self._run % turn
+        self._run += 1
+        if column == 0:
+            for family, start in self._starts.items():
+                buffer, _, times = self._held[family]
+                self._held[family] = buffer, start + self._most[family] * turn, times
+            self._make_room(turn)
+            self._starts = {family: place for family, (_, place, _) in self._held.items()}
+        for family, start in self._starts.items():
+            buffer, _, times = self._held[family]
+            self._held[family] = buffer, start + column, times
 
     def _refill(self, family: str) -> None:
         _, _, times = self._held[family]
@@ -68,7 +95,7 @@ class _KernelDraws(RunDrawing):
         if self._held[family][1] >= BUFFER:
             self._refill(family)
         buffer, place, times = self._held[family]
-        self._held[family] = buffer, place + 1, times
+        self._held[family] = buffer, place + (self._turn or 1), times
         return np.float64(buffer[place])
 
     def standard(self, family: str) -> Any:

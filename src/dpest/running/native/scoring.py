@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpest.running.native.compiled import Compiled
-from dpest.running.native.ir import FromBits, KnownNumber, Operand
+from dpest.running.native.ir import FromBits, KnownNumber, Operand, Trap
 from dpest.running.native.kernel import CoreKernel, KernelText, Program
 from dpest.running.native.outputs import Ending, Pack, RealColumn
 from dpest.running.native.signals import NotCompiled
+from dpest.running.native.straight import StraightKernel, is_straight
 from dpest.running.native.values import RunChoice, RunNumber
 
 
@@ -128,7 +129,7 @@ def score_sum(text: KernelText, rule: ScoreRule, ending: Ending, leaves: Sequenc
 
 def _entry(text: KernelText, index: Operand, at: int) -> str:
     """A number of the table."""
-    place = index
+    place = index = text.index(index)
     if at:
         place = text.emit("add nsw i64 {0}, {1}", index, KnownNumber("i", at))
     address = text.emit("getelementptr double, ptr %table, i64 {0}", place)
@@ -212,9 +213,7 @@ def _trap_unusual(text: KernelText, number: Operand) -> None:
     """NaN and infinity have rules of their own, elsewhere."""
     size = text.emit("call double @llvm.fabs.f64(double {0})", number)
     usual = text.emit("fcmp olt double {0}, 0x7FF0000000000000", size)
-    old = text.emit("load i1, ptr %trap")
-    unusual = text.emit("xor i1 {0}, true", usual)
-    text.do("store i1 {0}, ptr %trap", text.emit("or i1 {0}, {1}", old, unusual))
+    text.step(Trap(None, text.emit("xor i1 {0}, true", usual)))
 
 
 def _weight(text: KernelText, cells: LineCells, number: str, row: Operand, at: int) -> str:
@@ -223,7 +222,8 @@ def _weight(text: KernelText, cells: LineCells, number: str, row: Operand, at: i
     place = text.emit(f"fmul double {{0}}, {scale}", place)
     place = text.emit(f"fadd double {{0}}, 0x{_bits(1.5):016X}", place)
     last = f"0x{_bits(float(cells.last)):016X}"
-    low = text.emit(f"fcmp olt double {{0}}, 0x{_bits(0.0):016X}", place)
+    # NaN, which is trapped, must not become a place either.
+    low = text.emit(f"fcmp ult double {{0}}, 0x{_bits(0.0):016X}", place)
     place = text.emit(f"select i1 {{0}}, double 0x{_bits(0.0):016X}, double {{1}}", low, place)
     high = text.emit(f"fcmp ogt double {{0}}, {last}", place)
     place = text.emit(f"select i1 {{0}}, double {last}, double {{1}}", high, place)
@@ -234,7 +234,7 @@ def _weight(text: KernelText, cells: LineCells, number: str, row: Operand, at: i
     return _entry(text, cell, at)
 
 
-def count_score(text: KernelText, score: str) -> None:
+def count_score(text: KernelText, score: Operand) -> None:
     """Adds the run to the three counters."""
     for name, test, level in (
         ("above", "ogt", "%level_above"),
@@ -269,8 +269,28 @@ def score_allocations(program: Program, rule: ScoreRule) -> list[str]:
     return lines
 
 
-class ScoreKernel(CoreKernel):
+class _CountsOfScores(KernelText):
     """A kernel whose `columns` is the table of weights, and whose `counts` are the three."""
+
+    rule: ScoreRule
+
+    def allocations(self) -> list[str]:
+        return [*super().allocations(), *score_allocations(self.program, self.rule)]
+
+    def with_counts(self, text: str) -> str:
+        stores = ""
+        for number, name in enumerate(COUNTERS):
+            stores += (
+                f"  %final_{name} = load i64, ptr %{name}\n"
+                f"  %place_{name} = getelementptr i64, ptr %counts, i64 {number}\n"
+                f"  store i64 %final_{name}, ptr %place_{name}\n"
+            )
+        text = text.replace("ptr noalias %columns", "ptr noalias readonly %table")
+        return text.replace("end:\n", "end:\n" + stores, 1)
+
+
+class ScoreKernel(_CountsOfScores, CoreKernel):
+    """Scores where each way ends."""
 
     def __init__(self, program: Program, rule: ScoreRule) -> None:
         super().__init__(program, "score")
@@ -279,19 +299,45 @@ class ScoreKernel(CoreKernel):
     def sink(self, ending: Ending, leaves: Sequence[Any]) -> None:
         count_score(self, score_sum(self, self.rule, ending, leaves))
 
-    def allocations(self) -> list[str]:
-        return [*super().allocations(), *score_allocations(self.program, self.rule)]
+    def text(self) -> str:
+        return self.with_counts(super().text())
+
+
+class StraightScoreKernel(_CountsOfScores, StraightKernel):
+    """Scores of runs without jumps: of the code, or one for each way to end."""
+
+    def __init__(self, program: Program, rule: ScoreRule) -> None:
+        super().__init__(program, "score")
+        self.rule = rule
+        self._of_code = not rule.cells and not rule.line
+        self._scores: list[tuple[Operand | None, Operand]] = []
+
+    def sink(self, ending: Ending, leaves: Sequence[Any]) -> None:
+        super().sink(ending, leaves)
+        if not self._of_code:
+            self._scores.append((self.condition, score_sum(self, self.rule, ending, leaves)))
+
+    def index(self, place: Operand) -> Operand:
+        """On the way of another run an index may be anything."""
+        if self.condition is None:
+            return place
+        return self.emit("select i1 {0}, i64 {1}, i64 0", self.condition, place)
+
+    def finish(self) -> None:
+        if self._of_code:
+            self.condition = None
+            score: Operand = _entry(self, self.selected_code(), 0)
+        else:
+            score = self.selected("double", self._scores)
+        count_score(self, score)
 
     def text(self) -> str:
-        stores = ""
-        for number, name in enumerate(COUNTERS):
-            stores += (
-                f"  %final_{name} = load i64, ptr %{name}\n"
-                f"  %place_{name} = getelementptr i64, ptr %counts, i64 {number}\n"
-                f"  store i64 %final_{name}, ptr %place_{name}\n"
-            )
-        text = super().text().replace("ptr noalias %columns", "ptr noalias readonly %table")
-        return text.replace("end:\n", "end:\n" + stores, 1)
+        return self.with_counts(super().text())
+
+
+def score_kernel(program: Program, rule: ScoreRule) -> CoreKernel:
+    """The faster of the kernels that count scores on a core."""
+    return (StraightScoreKernel if is_straight(program) else ScoreKernel)(program, rule)
 
 
 class CompiledScores:
@@ -303,7 +349,7 @@ class CompiledScores:
         self.compiled = compiled
         self.rule = rule
         self._table = rule.table()
-        self._kernel = compiled.linked(ScoreKernel(compiled.program, rule).text())
+        self._kernel = compiled.linked(score_kernel(compiled.program, rule).text())
 
     def on(self, compiled: Compiled) -> CompiledScores:
         """The same scores on another input of the shape."""
