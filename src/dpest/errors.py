@@ -83,9 +83,9 @@ class DependentRunsError(DpestError):
 
     def __init__(self, name: str, kept: tuple[str, ...]) -> None:
         super().__init__(
-            f"{name} keeps state between calls ({', '.join(kept[:3])}): what one call does depends "
-            "on those before, so that nothing is read or sampled. Hand in what it needs, and "
-            "return what it changes"
+            f"{name} depends on what lies outside of its input and its draws "
+            f"({', '.join(kept[:3])}): calls depend on those before, or on when they are made, so "
+            "that nothing is read or sampled. Hand in what it needs, and return what it changes"
         )
         self.name = name
         self.kept = kept

@@ -87,7 +87,7 @@ def remembers(x: Any, rng: Any, *, eps: float = 1.0) -> Any:
 def test_what_is_kept_between_calls_is_named() -> None:
     verdict = dpest.audit(remembers, epsilon=1.0, adjacency="l1", length=3)
     assert verdict.status == "unsettled"
-    assert "keeps state between calls: SEEN" in str(verdict).splitlines()[0]
+    assert "outside of its input and draws: SEEN" in str(verdict).splitlines()[0]
 
 
 def test_an_error_is_of_our_own_kind() -> None:
@@ -155,7 +155,7 @@ def seldom_alone(x: Any) -> Any:
 def test_runs_that_leave_a_trace_show_nothing(function: Any, workers: int) -> None:
     """Whatever makes the runs, and wherever: they are not independent of each other."""
     LAST.clear()
-    with pytest.raises(DependentRunsError, match=r"keeps state between calls \(LAST"):
+    with pytest.raises(DependentRunsError, match=r"outside of its input and its draws \(LAST"):
         dpest.attack(function, [0.0, 0.0], [1.0, 0.0], budget="20000 runs", workers=workers)
 
 
@@ -163,7 +163,7 @@ def test_runs_that_leave_a_trace_show_nothing(function: Any, workers: int) -> No
 def test_an_audit_says_nothing_of_runs_that_leave_a_trace(function: Any) -> None:
     LAST.clear()
     verdict = dpest.audit(function, epsilon=1.0, adjacency="l1", length=2, budget="20000 runs")
-    assert "keeps state between calls: LAST" in str(verdict).splitlines()[0]
+    assert "outside of its input and draws: LAST" in str(verdict).splitlines()[0]
     assert verdict.evidence == ()
 
 

@@ -57,7 +57,9 @@ def headline(verdict: Verdict) -> str:
     if seeds := verdict.details.get("seeded"):
         said += f". Whoever knows the seed knows its noise, and nothing is private: {seeds[0]}"
     state = verdict.details.get("state")
-    return f"{said}. It keeps state between calls: {', '.join(state[:3])}" if state else said
+    if not state:
+        return said
+    return f"{said}. It depends on what lies outside of its input and draws: {', '.join(state[:3])}"
 
 
 def _headline(verdict: Verdict) -> str:

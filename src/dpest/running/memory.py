@@ -10,22 +10,29 @@ import functools
 import hashlib
 import inspect
 import itertools
+import os
 import random
-from collections.abc import Iterator, Mapping
+import sys
+import threading
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
-from types import CellType, FunctionType, MethodType, ModuleType
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from dpest.ask.declaration import Mechanism
 from dpest.errors import DependentRunsError
+from dpest.running.clocks import clocks_read
 from dpest.running.places import is_user_file
 from dpest.running.reach import names_in
 from dpest.running.skeleton import flatten
 
 _MOST = 20_000  # values of one thing that are compared: more is data
 _LOOKS = itertools.count(1)
+_MODES = {f"{way}{kind}" for way in ("w", "a", "x", "r+", "w+", "a+") for kind in ("", "b", "t")}
+_MODES |= {"wb+", "ab+", "rb+", "wt+", "at+", "rt+"}
+_ENVIRONMENT = {"environ", "environb", "getenv", "putenv", "unsetenv"}
 
 
 @contextmanager
@@ -54,7 +61,8 @@ def memory(function: Any) -> dict[str, str]:
     """Everything that outlives a call of the function, by name, as a digest of its content.
 
     Globals that its code names, cells of its closures, defaults, attributes of functions, classes
-    and objects, caches: of the user's code alone.
+    and objects, caches, of the user's code; what that code names in modules of others, and the
+    environment; clocks that it reads and files that it writes, which are never the same.
     """
     return {name: _digest(value) for name, value in _Reach(function).slots()}
 
@@ -102,13 +110,31 @@ class _Reach:
             return
         names = set(names_in(code))
         found = {k: v for k, v in function.__globals__.items() if k in names}
-        for module in [v for v in found.values() if isinstance(v, ModuleType)]:
+        # A module may be imported by the code itself, too.
+        loaded = [sys.modules[k] for k in sorted(names) if k in sys.modules]
+        modules = [v for v in [*found.values(), *loaded] if isinstance(v, ModuleType)]
+        for module in modules:
             if is_user_file(getattr(module, "__file__", None) or "/lib/python3/"):
                 found |= {k: v for k, v in vars(module).items() if k in names}
+            else:  # what is kept in the modules of others
+                found |= {
+                    f"{module.__name__}.{k}": v
+                    for k, v in vars(module).items()
+                    if k in names and not callable(v)
+                }
+        if names & _ENVIRONMENT and (
+            os in modules or any(v is os.getenv or v is os.environ for v in found.values())
+        ):
+            found["os.environ"] = os.environ
         for cell_name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             content = _content(cell)
             if content is not cell:
                 found[cell_name] = content
+        known = {**function.__globals__, **found}
+        # A clock, or a file, is another one at each look.
+        if _writes_files(code, names, modules):
+            yield "a file that it writes", iter(())
+        yield from ((f"the clock of {clock}", iter(())) for clock in clocks_read(code, known))
         for place, default in enumerate(function.__defaults__ or ()):
             found[f"default {place + 1} of {name}"] = default
         for key, default in (function.__kwdefaults__ or {}).items():
@@ -131,6 +157,22 @@ class _Reach:
             yield name, value
 
 
+def _writes_files(code: CodeType, names: set[str], modules: Sequence[ModuleType]) -> bool:
+    """Whether code opens a file to write, or a database: what it finds there later is its own."""
+    modes = any(constant in _MODES for constant in _texts(code))
+    if ("open" in names and modes) or names & {"write_text", "write_bytes"}:
+        return True
+    return any(module.__name__ in ("sqlite3", "shelve", "dbm") for module in modules)
+
+
+def _texts(code: CodeType) -> Iterator[str]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _texts(constant)
+        elif isinstance(constant, str):
+            yield constant
+
+
 def _content(cell: CellType) -> Any:
     try:
         return cell.cell_contents
@@ -151,6 +193,10 @@ def _digest(value: Any) -> str:
     """The content of a value; of what can't be looked into, which object it is."""
     if isinstance(value, np.ndarray) and value.dtype != object:
         return hashlib.sha256(value.tobytes()).hexdigest()
+    if isinstance(value, threading.local):
+        value = vars(value)
+    elif isinstance(value, MutableMapping):  # also the environment
+        value = dict(value)
     if isinstance(value, (list, dict, set, tuple)) and len(value) > _MOST:
         return f"{len(value)} values at {id(value)}"
     if isinstance(value, (np.random.Generator, np.random.RandomState, random.Random)):
