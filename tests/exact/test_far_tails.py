@@ -11,7 +11,7 @@ import pytest
 import dpest
 from dpest import noise
 from dpest.exact.integration.terms import FloatForm, KernelTerm
-from dpest.exact.losses.tail_exponents import grows
+from dpest.exact.losses.tail_exponents import TailEnd, grows
 from dpest.geometry.linear import Form, Symbol
 
 
@@ -105,12 +105,13 @@ U = Symbol("state", "u")
         ),
         # Scales that differ by a rounding: nothing is said.
         ([kernel(noise.Laplace(0.1 + 0.2))], [kernel(noise.Laplace(0.3))], None, None),
-        ([kernel(noise.Uniform(0, 1))], [kernel(LAPLACE)], None, None),
+        ([kernel(noise.Uniform(0, 1))], [kernel(LAPLACE)], False, False),
+        ([kernel(LAPLACE)], [kernel(noise.Uniform(0, 1))], None, None),
     ],
 )
 def test_exponents_decide(first, second, right, left):
-    assert grows(first, second, U, math.inf) is right
-    assert grows(first, second, U, -math.inf) is left
+    assert grows([first], [second], TailEnd(U)) is right
+    assert grows([first], [second], TailEnd(U, Fraction(-1))) is left
     for density in [term.density for term in (*first, *second)]:
         for side, sign in ((0, -1.0), (1, 1.0)):
             check_tail(density, side, sign)

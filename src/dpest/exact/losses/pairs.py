@@ -17,8 +17,10 @@ from dpest.exact.integration.quadrature import Floats
 from dpest.exact.integration.terms import IntegralTerm, Term, parameters_of
 from dpest.exact.losses.pair_factors import Factor, Values
 from dpest.exact.losses.ratio import NOTHING, Supremum
+from dpest.exact.losses.tail_exponents import Pieces
 from dpest.exact.outputs import support
 from dpest.exact.outputs.cells import (
+    CellPiece,
     Coordinate,
     OutputCell,
     blocks_of,
@@ -337,6 +339,7 @@ def _factor(
     terms: Sequence[Term],
     widest: float,
     sides: tuple[tuple[Term, ...], tuple[Term, ...]] | None = None,
+    pieces: tuple[Pieces, Pieces] | None = None,
 ) -> Factor:
     lines = list(dict.fromkeys(line for t in terms for line in t.lines()))
     scale = min([widest, *(t.scale(c.symbol) for t in terms for c in coordinates)])
@@ -344,7 +347,11 @@ def _factor(
     moving = tuple(
         t for t in terms if isinstance(t, (IntegralTerm, ConvolutionTerm)) and parameters_of([t])
     )
-    return Factor(tuple(coordinates), functions, lines, scale, widest, sides, costly, moving)
+    if sides is not None:
+        pieces = ([sides[0]], [sides[1]])
+    return Factor(
+        tuple(coordinates), functions, lines, scale, widest, sides, pieces, costly, moving
+    )
 
 
 def _whole(cell: OutputCell, noises: Noises) -> Factor:
@@ -355,7 +362,12 @@ def _whole(cell: OutputCell, noises: Noises) -> Factor:
         (lambda v: cell.log_density(0, v), lambda v: cell.log_density(1, v)),
         terms,
         _widest(cell, noises),
+        pieces=(_possible(cell.pieces[0]), _possible(cell.pieces[1])),
     )
+
+
+def _possible(pieces: Sequence[CellPiece]) -> list[list[Term]]:
+    return [piece.terms for piece in pieces if piece.constant > -math.inf]
 
 
 def _split(cell: OutputCell, noises: Noises) -> CellPair:
