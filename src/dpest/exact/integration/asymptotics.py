@@ -344,7 +344,7 @@ class _Polynomial:
     r: Coefficient = _ZERO
     u: Coefficient = _ZERO
     powers: list[tuple[Coefficient, Line]] = field(default_factory=list)
-    largest: Coefficient = _ZERO  # of the coefficients of r and r² that were added up
+    largest: float = 0.0  # of the coefficients of r and r² that were added up
 
     def add(self, tail: Tail, at: Line) -> None:
         if tail.stirling:
@@ -357,8 +357,8 @@ class _Polynomial:
         self.u += tail.square * 2 * b * c + tail.linear * b
         if tail.power:
             self.powers.append((tail.power, at))
-        for size in (abs(tail.linear * a), abs(tail.square * a * a)):
-            self.largest = max(self.largest, size)
+        for size in (tail.linear * a, tail.square * a * a):
+            self.largest = max(self.largest, abs(float(size)))
 
 
 @dataclass(frozen=True)
