@@ -17,9 +17,8 @@ from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
-from agreement.small_functions import disagreement, small_function
-
 import dpest
+from agreement.small_functions import disagreement, small_function
 from dpest.errors import DpestError
 
 FIRST = 100_000
@@ -51,7 +50,10 @@ def main(count: int, first: int) -> int:
         if false:
             wrong += 1
             print(f"seed {seed}: {false}", flush=True)
-    print(f"{count} functions from seed {first}: " + ", ".join(f"{n} {k}" for k, n in sorted(found.items())))
+    print(
+        f"{count} functions from seed {first}: "
+        + ", ".join(f"{n} {k}" for k, n in sorted(found.items()))
+    )
     print(f"{wrong} contradicted by the second way")
     print(f"  {time.process_time() - started:.0f} s", file=sys.stderr)
     return wrong

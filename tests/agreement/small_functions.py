@@ -649,7 +649,8 @@ def _seen(
         if all(b - a > _SLOWEST for a, b in itertools.pairwise(found)):
             return SeenLoss(best.value, sign * math.inf, "growth far out")
         if math.isfinite(found[-1]):
-            limit = max(limit, found[-1], 2 * found[-1] - found[-2])
+            first, second = 2 * found[-2] - found[-3], 2 * found[-1] - found[-2]
+            limit = max(limit, found[-1], second, (4 * second - first) / 3)
     for corner, sign in itertools.product(corners, (-1.0, 1.0)):
         found = [loss(corner + sign * d) for d in _NEAR]
         if all(b - a > 2 for a, b in itertools.pairwise(found)):

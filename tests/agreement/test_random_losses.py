@@ -28,7 +28,7 @@ def exact(seed):
         return function, None
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 def test_the_second_way_agrees(seed):
     function, loss = exact(seed)
     if loss is not None:
