@@ -21,6 +21,7 @@ from dpest.exact.losses.pairs import (
     settle_extremes,
 )
 from dpest.exact.losses.witness import describe, joined
+from dpest.exact.outputs.kinds import check_kinds
 from dpest.exact.outputs.templates import independent_parts
 from dpest.notebooks import as_html
 from dpest.reading.paths import Trace
@@ -225,6 +226,8 @@ def privacy_loss(
             sides = [[first], [second]]
         else:
             raise RefusedError("the outputs of the two inputs fall into different parts")
+    for pair in zip(*sides, strict=True):
+        check_kinds(pair)
     parts = [compare(p, q) for p, q in zip(*sides, strict=True)]
     cells = [pair for groups in parts for g in groups for b in g.blocks for pair in b.cells]
     traces = [*sides[0], *sides[1]]
