@@ -10,9 +10,9 @@ import linecache
 import math
 
 import pytest
-from agreement.small_functions import disagreement, small_function
 
 import dpest
+from agreement.small_functions import disagreement, small_function
 from dpest.errors import DpestError
 
 

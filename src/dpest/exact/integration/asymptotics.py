@@ -266,7 +266,7 @@ class _Germ:
     def tail_of(self, factor: AsymptoticFactor) -> tuple[Tail, Line] | None:
         """What the factor does there: a tail, at a distance; None if it is 0."""
         if isinstance(factor, GateFactor):
-            return _STAYS if self.place(factor.at) > (0, 0) else None
+            return _STAYS if self.place(factor.at) > (_ZERO, _ZERO) else None
         if not isinstance(factor.density, Noise) and not (
             isinstance(factor.density, Tabulated) and factor.density.positive
         ):
