@@ -127,3 +127,17 @@ def test_baseline(folder):
     other = dpest(*words[:-1], "0.7", "--baseline", "old.json", cwd=folder)
     assert other.returncode == 2
     assert "another question" in other.stderr
+
+
+def test_a_proof_for_one_length_answers_nothing_about_every_length():
+    """The mechanism takes one number: with every length asked for, its proof is a note."""
+    found = dpest("prove", "LaplaceMechanism", "--length", "any")
+    assert found.returncode == 2
+    assert "every length: unknown" in found.stdout.splitlines()[0]
+    assert "note: for one length: LaplaceMechanism, l1, n = 1" in found.stdout
+    answer = json.loads(dpest("prove", "LaplaceMechanism", "--length", "any", "--json", "-").stdout)
+    assert answer["answers_the_question"] is False
+    assert answer["length"] == 1
+    without = dpest("prove", "LaplaceMechanism")
+    assert without.returncode == 0
+    assert "n = 1" in without.stdout.splitlines()[0]

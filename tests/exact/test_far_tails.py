@@ -11,7 +11,7 @@ import pytest
 import dpest
 from dpest import noise
 from dpest.exact.integration.terms import FloatForm, KernelTerm
-from dpest.exact.losses.tail_exponents import grows
+from dpest.exact.losses.tail_exponents import TailEnd, grows
 from dpest.geometry.linear import Form, Symbol
 
 
@@ -105,12 +105,13 @@ U = Symbol("state", "u")
         ),
         # Scales that differ by a rounding: nothing is said.
         ([kernel(noise.Laplace(0.1 + 0.2))], [kernel(noise.Laplace(0.3))], None, None),
-        ([kernel(noise.Uniform(0, 1))], [kernel(LAPLACE)], None, None),
+        ([kernel(noise.Uniform(0, 1))], [kernel(LAPLACE)], False, False),
+        ([kernel(LAPLACE)], [kernel(noise.Uniform(0, 1))], None, None),
     ],
 )
 def test_exponents_decide(first, second, right, left):
-    assert grows(first, second, U, math.inf) is right
-    assert grows(first, second, U, -math.inf) is left
+    assert grows([first], [second], TailEnd(U)) is right
+    assert grows([first], [second], TailEnd(U, Fraction(-1))) is left
     for density in [term.density for term in (*first, *second)]:
         for side, sign in ((0, -1.0), (1, 1.0)):
             check_tail(density, side, sign)
@@ -126,3 +127,48 @@ def check_tail(density, side, sign):
     expected = expected + float(tail.linear) * u + float(tail.power) * np.log(u)
     found = np.diff(density.log_density(sign * u))
     assert found == pytest.approx(np.diff(expected), rel=1e-9)
+
+
+def folded_sum(x, rng, *, eps=1.0):
+    return abs(x[0] + rng.normal(scale=1 / eps)) + abs(rng.normal(scale=1 / eps))
+
+
+def half_normal_added(x, rng):
+    return x[0] + rng.normal() + abs(rng.normal())
+
+
+def gaussian_below(x, rng):
+    return x[0] + min(x[0], rng.exponential()) + rng.normal()
+
+
+def laplace_pieces(x, rng):
+    return abs(x[0] + rng.laplace()) + max(x[1] + rng.laplace(), 0.0)
+
+
+@pytest.mark.parametrize("function", [folded_sum, half_normal_added, gaussian_below])
+@pytest.mark.parametrize("pair", [([0.0], [1.0]), ([1.0], [0.0]), ([0.0], [2**-10])])
+def test_sums_over_paths_are_asked_for_their_exponents(function, pair):
+    """log φ*φ falls like u²/4 with a linear part that the input moves: no bound."""
+    loss = dpest.exact(function, *pair)
+    assert loss.epsilon == math.inf
+    assert loss.complete
+    assert loss.witness.details["how"] == "unbounded"
+
+
+def test_exponential_tails_of_pieces_are_proved_to_be_bounded():
+    loss = dpest.exact(laplace_pieces, [0.0, 0.0], [1.0, 0.0])
+    assert loss.epsilon == pytest.approx(1.0, abs=1e-9)
+    assert loss.complete
+
+
+def three_hidden(x, rng):
+    a, b, c = rng.gumbel(), rng.gumbel(), rng.gumbel()
+    return x[0] + abs(a + b) + abs(a - c)
+
+
+def test_tails_that_nobody_knows_give_a_lower_bound_or_a_refusal():
+    try:
+        loss = dpest.exact(three_hidden, [0.0], [1.0])
+    except dpest.errors.DpestError:
+        return
+    assert not loss.complete or loss.epsilon == math.inf

@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+import dpest
 from dpest import zoo
 from dpest.ask.patterns import patterns
 from dpest.errors import DpestError, InputError
@@ -114,3 +115,41 @@ def test_samples_of_the_traced_distribution_follow_it():
     assert distribution.probability([False] * 4) == pytest.approx(
         distribution.density([False] * 4), abs=1e-14
     )
+
+
+def counted(x, rng):
+    return sum(q + rng.laplace() > 0 for q in x)
+
+
+def lattice(x, rng):
+    return int(x[0]) + rng.geometric(0.5)
+
+
+def clipped(x, rng):
+    return min(max(x[0] + rng.laplace(), 0.0), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("function", "x"), [(counted, [0.0]), (counted, [0.0, 1.0]), (lattice, [1])]
+)
+def test_whole_numbers_are_drawn_as_such_and_have_their_chances(function, x):
+    """Chances against 20,000 runs of the function itself: a false alarm is six standard errors."""
+    found = dpest.distribution(function, x)
+    drawn = found.sample(20_000, seed=1)
+    assert {type(v) for v in drawn} == {int}
+    generator = np.random.default_rng(2)
+    runs = [function(x, generator) for _ in range(20_000)]
+    for value in range(5):
+        chance = found.probability(value)
+        slack = 6 * (chance * (1 - chance) / 20_000) ** 0.5
+        assert abs(drawn.count(value) / 20_000 - chance) <= slack
+        assert abs(runs.count(value) / 20_000 - chance) <= slack
+
+
+def test_a_density_is_no_probability():
+    found = dpest.distribution(clipped, [0.0])
+    assert found.probability(0.0) == pytest.approx(0.5)
+    assert found.probability(2.0) == 0.0
+    with pytest.raises(dpest.errors.RefusedError, match=r"use density\(\)"):
+        found.probability(0.5)
+    assert found.density(0.5) == pytest.approx(0.5 * np.exp(-0.5))

@@ -45,3 +45,21 @@ def test_a_clamped_number_is_still_answered_exactly():
     domain = dpest.real(-5, 5)
     verdict = dpest.audit(clamped, epsilon=10, adjacency="any_pair", domain=domain)
     assert verdict.status == "exact"
+
+
+def typed_by_data(x, rng):
+    answer = x[0] + rng.laplace() > 0
+    if x[0] > 0:
+        return 1 if answer else 0
+    return 1.0 if answer else 0.0
+
+
+def signed_zero(x, rng):
+    rng.laplace()
+    return 0.0 if x[0] > 0 else -0.0
+
+
+@pytest.mark.parametrize("function", [typed_by_data, signed_zero])
+def test_no_exact_value_goes_by_equality_where_a_receiver_sees_more(function):
+    with pytest.raises(dpest.errors.RefusedError, match="released in one place"):
+        dpest.exact(function, [1.0], [0.0])

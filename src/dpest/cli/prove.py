@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,11 +17,20 @@ from dpest.cli.output import check_writable, echo, write
 from dpest.cli.targets import audited
 from dpest.execution.supervision import WorkLimits
 
+if TYPE_CHECKING:
+    from dpest.ask.declaration import Mechanism
+    from dpest.proofs import Proof
+
 
 @click.command()
 @click.argument("target")
 @click.option("--adjacency", metavar="A", help="linf, l1, monotone, replace_one, linf:2, …")
-@click.option("--length", default="any", metavar="N|any", help="How long the data are.")
+@click.option(
+    "--length",
+    metavar="N|any",
+    help="How long the data are. any: a proof for one length is no answer. Without it: every "
+    "length where that can be proved, else the one of the domain; the first line says which.",
+)
 @click.option("--param", "params", multiple=True, metavar="K=V", help="A parameter's value.")
 @click.option("--unit", metavar="P", help="The parameter in whose multiples the bound is.")
 @click.option("--claim", metavar="C", help="What is claimed, such as pure:2*eps or zcdp:rho.")
@@ -34,7 +44,7 @@ from dpest.execution.supervision import WorkLimits
 def prove(
     target: str,
     limits: WorkLimits | None,
-    length: str,
+    length: str | None,
     params: tuple[str, ...],
     certificate: str | None,
     smt: str | None,
@@ -45,7 +55,9 @@ def prove(
 ) -> int:
     """The least provable ε of TARGET for all neighbouring inputs.
 
-    Exit status: 0 proved (at the claim, if there is one), 1 refuted, 2 unknown.
+    Exit status: 0 proved (at the claim, if there is one), 1 refuted, 2 unknown. Where every length
+    is asked for (--length any, or a domain that says any), a proof for one length is a note, and
+    the status is 2.
 
     \b
     Example:
@@ -55,12 +67,13 @@ def prove(
     """
     for path in (certificate, json_path):
         check_writable(path)
-    if length.lower() != "any":
+    every = length is not None and length.lower() == "any"
+    if length is not None and not every:
         if not length.isdecimal() or not length.isascii() or int(length[:20]) < 1:
             raise click.BadParameter(f"{length!r} is not a length or any", param_hint="--length")
         question["length"] = int(length[:20])
     question["params"] = parameters(params)
-    wanted = WantedOfProof(certificate, absolute(smt), absolute(coq), json_path, explain)
+    wanted = WantedOfProof(certificate, absolute(smt), absolute(coq), json_path, explain, every)
     return isolated(functools.partial(_prove, target, question, wanted), limits)
 
 
@@ -73,6 +86,7 @@ class WantedOfProof:
     coq: str | None
     json_path: str | None
     explain: bool
+    every_length: bool  # a proof for one length does not answer
 
 
 def _prove(target: str, question: dict[str, Any], wanted: WantedOfProof) -> int:
@@ -84,7 +98,13 @@ def _prove(target: str, question: dict[str, Any], wanted: WantedOfProof) -> int:
     if wanted.certificate and proof.certificate is not None:
         write(wanted.certificate, json.dumps(proof.certificate, indent=1, ensure_ascii=False))
     quiet = "-" in (wanted.certificate, wanted.json_path)
-    if not quiet:
+    short = _says_too_little(proof, mechanism, question, wanted.every_length)
+    if short and not quiet:
+        echo(_not_for_every_length(proof))
+        echo(f"note: for one length: {proof.summary()}")
+        for note in proof.notes:
+            echo(f"note: {note}")
+    elif not quiet:
         echo(proof.explain() if wanted.explain else proof.summary())
         for note in proof.notes:
             echo(f"note: {note}")
@@ -93,14 +113,42 @@ def _prove(target: str, question: dict[str, Any], wanted: WantedOfProof) -> int:
     if wanted.coq is not None and proof.certificate is not None:
         _write_theorem(proof.certificate, Path(wanted.coq), quiet)
     if wanted.json_path:
-        write(wanted.json_path, encoded(as_json(proof)))
+        write(wanted.json_path, encoded({**as_json(proof), "answers_the_question": not short}))
     if proof.status == "refuted":
         return 1
     if proof.status == "unknown":
         if quiet:
             echo(f"dpest: {proof.summary()}", err=True)
         return 2
+    if short:
+        if quiet:
+            echo(f"dpest: {_not_for_every_length(proof)}", err=True)
+        return 2
     return 0 if proof.proved else 2
+
+
+def _says_too_little(
+    proof: Proof, mechanism: Mechanism, question: Mapping[str, Any], every: bool
+) -> bool:
+    """Whether every length was asked for, and one alone was proved.
+
+    What is refuted at one length is refuted; what has no bound says so itself.
+    """
+    if proof.status in ("refuted", "unknown") or not isinstance(proof.length, int):
+        return False
+    from dpest.ask.domain_text import parse_domain
+    from dpest.ask.domains import ANY
+
+    domain = question.get("domain")
+    domain = mechanism.domain if domain is None else parse_domain(domain)
+    says_any = domain is not None and domain.length is ANY
+    return every or (says_any and "length" not in question)
+
+
+def _not_for_every_length(proof: Proof) -> str:
+    return (
+        f"{proof.mechanism}, {proof.adjacency}, every length: unknown. one length alone is proved"
+    )
 
 
 def _write_theorem(certificate: Any, folder: Path, quiet: bool) -> None:

@@ -11,12 +11,22 @@ import functools
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from dpest.exact.integration.asymptotics import (
+    AsymptoticFactor,
+    DensityFactor,
+    GateFactor,
+    Line,
+    MassFactor,
+    UnknownTailError,
+    as_tail,
+    growth_of_product,
+)
 from dpest.exact.integration.densities import (
     LineDensity,
     Tabulated,
@@ -26,6 +36,9 @@ from dpest.exact.integration.densities import (
     spread,
 )
 from dpest.exact.integration.quadrature import Floats, Ints, graded, integrate
+from dpest.noise.tails import Tail
+
+_ZERO, _ONE = Fraction(0), Fraction(1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,10 +264,60 @@ class Composite:
             (max(self.low, ends[0]), min(self.high, ends[1])),
             (rates[0], rates[1]),
             (self._tail_slope(0), self._tail_slope(1)),
+            tails=(self._tail(0), self._tail(1)),
+            positive=all(math.isinf(e) for row in self.rows[1:] for e in row.density.support),
         )
+
+    def factors(self) -> list[AsymptoticFactor] | None:
+        """The rows and ends as factors in r; None where slopes are known as rounded numbers only.
+
+        Whoever has another variable exchanges slope and rise.
+        """
+        found: list[AsymptoticFactor] = []
+        for row in self.rows:
+            if isinstance(row, DensityRow):
+                if row.exact is None:
+                    return None
+                found.append(DensityFactor(row.density, Line(row.exact[0], _ZERO, row.exact[1])))
+                continue
+            bounds = [[b.exact for b in side] for side in (row.lows, row.highs)]
+            if any(e is None for side in bounds for e in side):
+                return None
+            lows, highs = (
+                tuple(Line(e[0], _ZERO, e[1]) for e in side if e is not None) for side in bounds
+            )
+            found.append(MassFactor(row.density, lows, highs))
+        if math.isfinite(self.low):
+            found.append(GateFactor(Line(_ONE, _ZERO, -Fraction(self.low))))
+        if math.isfinite(self.high):
+            found.append(GateFactor(Line(-_ONE, _ZERO, Fraction(self.high))))
+        return found
+
+    def _tail(self, side: int) -> Tail | None:
+        factors = self.factors()
+        if factors is None:
+            return None
+        way = _ONE if side else -_ONE
+        try:
+            growth = growth_of_product([_turned(factor, way) for factor in factors])
+        except UnknownTailError:
+            return None
+        return None if growth is None else as_tail(growth)
 
     def _tail_slope(self, side: int) -> float:
         return math.fsum(row.tail_slope(side) for row in self.rows)
+
+
+def _turned(factor: AsymptoticFactor, way: Fraction) -> AsymptoticFactor:
+    """A factor in r as one in u = way·r."""
+
+    def turn(line: Line) -> Line:
+        return Line(_ZERO, line.slope * way, line.constant)
+
+    if isinstance(factor, MassFactor):
+        lows, highs = tuple(map(turn, factor.lows)), tuple(map(turn, factor.highs))
+        return replace(factor, lows=lows, highs=highs)
+    return replace(factor, at=turn(factor.at))
 
 
 _TABLES: dict[Composite, Tabulated] = {}
@@ -273,6 +336,9 @@ class LatticeTable:
         self.tail_rates = (math.inf, math.inf)
         self._left = np.logaddexp.accumulate(self._values)
         self._right = np.logaddexp.accumulate(self._values[::-1])[::-1]
+
+    def tail(self, side: int) -> Tail | None:
+        return None  # the table ends where the tail goes on
 
     def log_density(self, x: Floats) -> Floats:
         x = np.asarray(x, dtype=float)

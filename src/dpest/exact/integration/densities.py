@@ -27,6 +27,7 @@ from dpest.noise.gaussian import Gaussian
 from dpest.noise.gumbel import Gumbel
 from dpest.noise.laplace import Laplace
 from dpest.noise.logistic import Logistic
+from dpest.noise.tails import Tail
 from dpest.noise.triangular import Triangular
 from dpest.noise.uniform import Uniform
 
@@ -55,6 +56,8 @@ class LineDensity(Protocol):
 
     @property
     def tail_rates(self) -> tuple[float, float]: ...
+
+    def tail(self, side: int) -> Tail | None: ...
 
 
 @functools.lru_cache(maxsize=4096)
@@ -172,6 +175,9 @@ class Tabulated:
 
     Beyond the panels, where tails are exponential, it goes on with their slope, which is exact; a
     steeper tail ends so soon that the mass beyond a point is its density there over its slope.
+
+    `tails`: what is known of its tails to the left and to the right. `positive`: whether it is
+    known to be positive all over the inside of its support.
     """
 
     discrete = False
@@ -185,7 +191,12 @@ class Tabulated:
         support: tuple[float, float],
         tail_rates: tuple[float, float],
         tail_slopes: tuple[float, float] = (math.inf, math.inf),
+        *,
+        tails: tuple[Tail | None, Tail | None] = (None, None),
+        positive: bool = False,
     ) -> None:
+        self.positive = positive
+        self._tails = tails
         self.kinks = kinks
         self.support = support
         self.tail_rates = tail_rates
@@ -222,6 +233,9 @@ class Tabulated:
             ::-1
         ]
         self.log_mass = float(np.logaddexp(self._from_left[-1], right_tail))
+
+    def tail(self, side: int) -> Tail | None:
+        return self._tails[side]
 
     def _edge_slopes(
         self, log_density: Callable[[Floats], Floats], known: tuple[float, float]

@@ -10,13 +10,14 @@ import functools
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dpest.exact.integration.asymptotics import UnknownTailError, as_tail, growth_of_sum
 from dpest.exact.integration.composites import Composite, density_row
 from dpest.exact.integration.convolution import ConvolutionTerm, Mixture
 from dpest.exact.integration.densities import Tabulated, features, reach, spread
@@ -29,6 +30,7 @@ from dpest.noise.family import Noise
 from dpest.noise.gaussian import Gaussian
 from dpest.noise.laplace import Laplace
 from dpest.noise.lattice import LatticeNoise
+from dpest.noise.tails import Tail
 from dpest.noise.two_sided_geometric import TwoSidedDecay
 from dpest.noise.uniform import Uniform
 
@@ -174,6 +176,18 @@ class ScaledDensity(Noise):
         one, two = (rate / abs(self.factor) for rate in self.noise.tail_rates)
         return (one, two) if self.factor > 0 else (two, one)
 
+    def tail(self, side: int) -> Tail | None:
+        found = self.noise.tail(side if self.factor > 0 else 1 - side)
+        size = 1 / abs(Fraction(self.factor))
+        if found is None or found.stirling:
+            return None
+        return replace(
+            found,
+            double=found.double * size,
+            square=found.square * size**2,
+            linear=found.linear * size,
+        )
+
     @property
     def mean(self) -> float:
         return self.factor * self.noise.mean
@@ -293,6 +307,20 @@ class Convolved(Noise):
         one, two = self.first.tail_rates, self.second.tail_rates
         return min(one[0], two[0]), min(one[1], two[1])
 
+    @functools.cached_property
+    def _tails(self) -> list[Tail | None]:
+        found: list[Tail | None] = []
+        for right in (False, True):
+            try:
+                growth = growth_of_sum(self.first, self.second, right)
+            except UnknownTailError:
+                growth = None
+            found.append(None if growth is None else as_tail(growth))
+        return found
+
+    def tail(self, side: int) -> Tail | None:
+        return self._tails[side]
+
     @property
     def mean(self) -> float:
         return self.first.mean + self.second.mean
@@ -353,6 +381,13 @@ class TwoSidedSum(LatticeNoise):
     @property
     def tail_rates(self) -> tuple[float, float]:
         return min(self.rates), min(self.rates)
+
+    def tail(self, side: int) -> Tail | None:
+        """As of a sum of exponentials: the slowest, and how often it occurs."""
+        slowest = min(self.rates)
+        if any(0 < rate / slowest - 1 < 1e-9 for rate in self.rates):
+            return None
+        return Tail(linear=-slowest, power=Fraction(self.rates.count(slowest) - 1))
 
     @property
     def mean(self) -> float:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,7 +29,7 @@ from dpest.exact.integration.quadrature import (
 from dpest.exact.losses.pair_factors import Factor
 from dpest.exact.losses.pairs import CellPair, GroupPair
 from dpest.exact.losses.ratio import lattice_points
-from dpest.exact.losses.tail_exponents import moment_diverges
+from dpest.exact.losses.tail_exponents import TailEnd, moment_diverges
 
 if TYPE_CHECKING:
     from dpest.exact.losses.privacy_loss import GridLoss
@@ -324,9 +325,10 @@ def _diverges(factor: Factor, alpha: float, side: int) -> bool:
     if math.isfinite(most.value) and most.how != "growing":
         return False
     (symbol,) = factor.symbols
-    if factor.terms is not None and not factor.coordinates[0].lattice:
-        p, q = factor.terms if side == 0 else factor.terms[::-1]
-        if any(moment_diverges(p, q, alpha, symbol, end) for end in (-math.inf, math.inf)):
+    if factor.pieces is not None and not factor.coordinates[0].lattice:
+        p, q = factor.pieces if side == 0 else factor.pieces[::-1]
+        ends = (TailEnd(symbol, Fraction(way)) for way in (-1, 1))
+        if any(moment_diverges(p, q, alpha, end) for end in ends):
             return True
     if factor.heavy and most.how != "support":
         raise RefusedError("a Rényi divergence of heavy tails whose ratio is not bounded")

@@ -21,6 +21,7 @@ from dpest.exact.losses.pairs import (
     settle_extremes,
 )
 from dpest.exact.losses.witness import describe, joined
+from dpest.exact.outputs.kinds import check_kinds
 from dpest.exact.outputs.templates import independent_parts
 from dpest.notebooks import as_html
 from dpest.reading.paths import Trace
@@ -41,7 +42,8 @@ class ExactLoss:
     bound, and Rényi divergences are refused. `searched`: several released reals hang together, and
     ε is the loss at the best output that a search found, a lower bound. `growing`: the loss was
     still larger further out, and nothing decides whether it is bounded; ε is what was reached, a
-    lower bound. `complete` is False in these cases, and `notes` say which.
+    lower bound. `unproved`: nothing shows that the loss is bounded far out; ε is the largest that
+    was seen, a lower bound. `complete` is False in these cases, and `notes` say which.
     """
 
     x: Any
@@ -56,6 +58,7 @@ class ExactLoss:
     leftovers: tuple[float, float] = (0.0, 0.0)
     searched: bool = False
     growing: bool = False
+    unproved: bool = False
     notes: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
 
@@ -72,7 +75,7 @@ class ExactLoss:
         """Whether ε is the value; otherwise it is a lower bound for this pair."""
         if self.epsilon == math.inf:
             return self.leftover == 0
-        return self.leftover == 0 and not self.searched and not self.growing
+        return not (self.leftover or self.searched or self.growing or self.unproved)
 
     @functools.cached_property
     def _measure(self) -> divergences.LossMeasure:
@@ -223,6 +226,8 @@ def privacy_loss(
             sides = [[first], [second]]
         else:
             raise RefusedError("the outputs of the two inputs fall into different parts")
+    for pair in zip(*sides, strict=True):
+        check_kinds(pair)
     parts = [compare(p, q) for p, q in zip(*sides, strict=True)]
     cells = [pair for groups in parts for g in groups for b in g.blocks for pair in b.cells]
     traces = [*sides[0], *sides[1]]
@@ -252,6 +257,7 @@ def privacy_loss(
         leftovers=(leftovers[0], leftovers[1]),
         searched=any(len(f.coordinates) > 1 for pair in cells for f in pair.factors),
         growing=any(f.growing for pair in cells for f in pair.factors),
+        unproved=any(f.unproved for pair in cells for f in pair.factors),
     )
     notes = [note for t in traces for note in t.notes]
     notes += _why_a_lower_bound(loss, math.isfinite(found[side][0]))
@@ -273,6 +279,11 @@ def _why_a_lower_bound(loss: ExactLoss, finite: bool) -> Iterator[str]:
         yield (
             "the loss is still larger further out, and whether it is bounded is not known: ε is "
             "what was reached, a lower bound for this pair"
+        )
+    elif loss.unproved and finite:
+        yield (
+            "whether the loss is bounded far out is not known: ε is the largest that was seen, a "
+            "lower bound for this pair"
         )
 
 

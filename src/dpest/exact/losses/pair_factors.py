@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from dpest.exact.integration.sums import Convolved, TwoSidedSum
 from dpest.exact.integration.terms import IntegralTerm, KernelTerm, Term, renamed
 from dpest.exact.losses.ratio import Supremum, scan, scan_lattice
 from dpest.exact.losses.summit import Lattice, climb, grid_bounds
-from dpest.exact.losses.tail_exponents import grows
+from dpest.exact.losses.tail_exponents import Pieces, TailEnd, grows
 from dpest.exact.outputs.cells import Coordinate
 from dpest.geometry.linear import Form, Symbol, rational
 from dpest.noise.laplace import Laplace
@@ -36,6 +37,8 @@ class Factor:
     scale: float
     widest: float
     terms: tuple[tuple[Term, ...], tuple[Term, ...]] | None = None
+    pieces: tuple[Pieces, Pieces] | None = None
+    """Both densities as sums of products of terms; `terms` where each is one product."""
     costly: bool = False
     integrals: tuple[IntegralTerm | ConvolutionTerm, ...] = ()
     heavy: float = 0.0  # how far out tails that fall like a power still weigh
@@ -79,7 +82,9 @@ class Factor:
             known = None if key is None else _KNOWN.get(key)
             if known is None:
                 forward, backward = self._find()
-                known = self._decided(forward, 0), self._decided(backward, 1)
+                known = forward, backward
+                if len(self.coordinates) == 1:
+                    known = self._decided(forward, 0), self._decided(backward, 1)
                 if key is not None:
                     if len(_KNOWN) > 20_000:
                         _KNOWN.clear()
@@ -93,15 +98,37 @@ class Factor:
         found = [*(self._extremes or ()), *self._climbed.values()]
         return any(extreme.how == "growing" for extreme in found)
 
+    @property
+    def unproved(self) -> bool:
+        """Whether a supremum was looked for, and nothing shows that it is bounded far out."""
+        return any(extreme.unproved for extreme in self._extremes or ())
+
     def _decided(self, extreme: Supremum, side: int) -> Supremum:
-        """What grows is infinite if the exponents of the tails say so; else it stays a bound."""
-        if extreme.how != "growing" or self.terms is None or len(self.coordinates) != 1:
+        """With what the exponents of the tails say: they, not a trend, tell what is bounded."""
+        if extreme.proved or extreme.value in (math.inf, -math.inf):
             return extreme
-        p, q = self.terms if side == 0 else self.terms[::-1]
-        for end in extreme.towards:
-            if math.isinf(end) and grows(p, q, self.symbols[0], end):
-                return Supremum(math.inf, (end,), "unbounded")
-        return extreme
+        known = True
+        for sign in (-1.0, 1.0):
+            unbounded = self._grows(side, sign)
+            if unbounded:
+                return Supremum(math.inf, (sign * math.inf,), "unbounded")
+            known = known and unbounded is not None
+        return extreme if known else replace(extreme, unproved=True)
+
+    def _grows(self, side: int, sign: float) -> bool | None:
+        """Whether one direction's ratio goes to infinity at an end; None: not known."""
+        assert self.pieces is not None
+        p, q = self.pieces if side == 0 else self.pieces[::-1]
+        (coordinate,) = self.coordinates
+        way = Fraction(int(sign))
+        if not coordinate.lattice:
+            return grows(p, q, TailEnd(coordinate.symbol, way))
+        ends = [
+            TailEnd(coordinate.symbol, way * coordinate.step, offset, True)
+            for offset in coordinate.offsets
+        ]
+        found = [grows(p, q, end) for end in ends]
+        return True if True in found else None if None in found else False
 
     def extreme(self, side: int) -> Supremum:
         """One direction only: cheaper where several coordinates hang together."""
@@ -176,7 +203,8 @@ class Factor:
             for term in (p, q):
                 at = float(-term.at.form.constant / slope)
                 log_p, log_q = self.pair(np.array([at]))
-                found.append(Supremum(value, (at,), "at", float(log_p[0]), float(log_q[0])))
+                logs = float(log_p[0]), float(log_q[0])
+                found.append(Supremum(value, (at,), "at", *logs, proved=True))
             return found[0], found[1]
         rates = p.density.tail_rates
         known = (ExponentialSum, Convolved, TwoSidedSum)
@@ -188,7 +216,8 @@ class Factor:
         for moved in (shift, -shift):  # log f(y + moved) - log f(y) is largest where y is ...
             side = 0 if moved > 0 else 1
             end = -math.inf if (side == 0) == (slope > 0) else math.inf
-            found.append(Supremum(float(abs(moved)) * rates[side], (end,), "limit"))
+            value = float(abs(moved)) * rates[side]
+            found.append(Supremum(value, (end,), "limit", proved=True))
         return found[0], found[1]
 
     def finite_extremes(self) -> tuple[Supremum, Supremum]:
@@ -202,9 +231,12 @@ class Factor:
             both = np.isfinite(p) & np.isfinite(q)
             return np.where(both, p, -np.inf), np.where(both, q, -np.inf)
 
-        return Factor(self.coordinates, self.functions, self.lines, self.scale, self.widest)._find(
-            pair
-        )
+        plain = replace(self, terms=None, _extremes=None, _climbed={}, integrals=())
+        forward, backward = plain._find(pair)
+        if len(self.coordinates) == 1:
+            forward, backward = plain._decided(forward, 0), plain._decided(backward, 1)
+            self._extremes = (forward, backward)
+        return forward, backward
 
     def _find(
         self, pair: Callable[[Floats], tuple[Floats, Floats]] | None = None

@@ -17,8 +17,10 @@ from dpest.exact.integration.quadrature import Floats
 from dpest.exact.integration.terms import IntegralTerm, Term, parameters_of
 from dpest.exact.losses.pair_factors import Factor, Values
 from dpest.exact.losses.ratio import NOTHING, Supremum
+from dpest.exact.losses.tail_exponents import Pieces
 from dpest.exact.outputs import support
 from dpest.exact.outputs.cells import (
+    CellPiece,
     Coordinate,
     OutputCell,
     blocks_of,
@@ -347,6 +349,7 @@ def _factor(
     widest: float,
     heavy: float,
     sides: tuple[tuple[Term, ...], tuple[Term, ...]] | None = None,
+    pieces: tuple[Pieces, Pieces] | None = None,
 ) -> Factor:
     lines = list(dict.fromkeys(line for t in terms for line in t.lines()))
     scale = min([widest, *(t.scale(c.symbol) for t in terms for c in coordinates)])
@@ -354,7 +357,11 @@ def _factor(
     moving = tuple(
         t for t in terms if isinstance(t, (IntegralTerm, ConvolutionTerm)) and parameters_of([t])
     )
-    return Factor(tuple(coordinates), functions, lines, scale, widest, sides, costly, moving, heavy)
+    if sides is not None:
+        pieces = ([sides[0]], [sides[1]])
+    return Factor(
+        tuple(coordinates), functions, lines, scale, widest, sides, pieces, costly, moving, heavy
+    )
 
 
 def _whole(cell: OutputCell, noises: Noises) -> Factor:
@@ -366,7 +373,12 @@ def _whole(cell: OutputCell, noises: Noises) -> Factor:
         terms,
         _widest(cell, noises),
         _heavy(cell, noises),
+        pieces=(_possible(cell.pieces[0]), _possible(cell.pieces[1])),
     )
+
+
+def _possible(pieces: Sequence[CellPiece]) -> list[list[Term]]:
+    return [piece.terms for piece in pieces if piece.constant > -math.inf]
 
 
 def _split(cell: OutputCell, noises: Noises) -> CellPair:

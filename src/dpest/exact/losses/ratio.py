@@ -41,6 +41,8 @@ class Supremum:
     doubt: float = 0.0  # rounding error: where the logs are large the value has fewer digits
     others: tuple[tuple[float, ...], ...] = ()  # more outputs that one side alone seems to have
     towards: tuple[float, ...] = ()  # of one that grows: the ends, or the place, where it does
+    proved: bool = False  # by a law of its own: no tail has to be looked at
+    unproved: bool = False  # that it is bounded far out is not known
 
     @property
     def sure(self) -> float:
@@ -366,7 +368,7 @@ def _tails(
             continue
         if len(values) >= 4 and _grows(values[-4:], unsure[-4:]):
             # Two rates that differ by little look so, too, before the slower one takes over.
-            found.append(_followed(end, sign, outside, float(values[-1])))
+            found.append(_followed(end, sign, outside, float(places[-1])))
             continue
         # The nearest point from which on nothing changes any more: it has the most digits.
         settled = np.abs(values - values[-1]) <= unsure + unsure[-1] + 1e-15
@@ -408,8 +410,11 @@ def _grows_fast(values: Floats) -> bool:
     return large and bool(steps[2] > 3 * steps[1] > 9 * steps[0] > 0)
 
 
-def _followed(end: float, sign: float, outside: _Outside, last: float) -> Supremum:
-    """A ratio that grows with the distance, followed until it settles or is far enough out."""
+def _followed(end: float, sign: float, outside: _Outside, where: float) -> Supremum:
+    """A ratio that grows with the distance, followed until it settles or is far enough out.
+
+    `where`: the farthest place that was looked at so far.
+    """
     for top in _FURTHER:
         try:
             with np.errstate(all="ignore"):
@@ -420,11 +425,10 @@ def _followed(end: float, sign: float, outside: _Outside, last: float) -> Suprem
             break
         if np.ptp(values) <= 2 * float(doubt.max()) + 1e-12:
             return Supremum(float(values[0]), (end,), "limit", doubt=float(2 * doubt.max()))
+        where = outside.place(end, top)
         if top >= _FAR_ENOUGH and _grows(values, doubt):
-            return _growing(end, sign, outside, outside.place(end, top))
-        last = max(last, float(values[-1] - doubt[-1]))
-    # It could not be followed to its end: what was seen is a lower bound, of unknown quality.
-    return Supremum(last, (end,), "limit", doubt=math.inf)
+            break
+    return _growing(end, sign, outside, where)
 
 
 def _growing(end: float, sign: float, outside: _Outside, where: float) -> Supremum:

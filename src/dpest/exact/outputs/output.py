@@ -19,7 +19,7 @@ from dpest.exact.outputs.factors import FactorGroup, LeafBlock, groups_of
 from dpest.geometry.linear import Condition, Form, rational
 from dpest.notebooks import as_html
 from dpest.reading.paths import Path, Trace
-from dpest.running.skeleton import flatten, numbers_alike, unflatten
+from dpest.running.skeleton import flatten, leaf_kinds, numbers_alike, unflatten
 
 _MOST_OUTCOMES = 100_000
 _REJECTED = object()
@@ -124,6 +124,10 @@ class OutputDistribution:
         An output that has a probability of its own, such as a bound of a clipped number, has no
         density besides: reals that lie on it by chance weigh nothing there.
         """
+        return self._located(output)[1]
+
+    def _located(self, output: Any) -> tuple[int, float]:
+        """The number of reals of an output, and its log density with respect to them."""
         skeleton, leaves = flatten(output)
         found = []
         for group, blocks in self._cells:
@@ -131,19 +135,22 @@ class OutputDistribution:
                 continue
             parts = [_log_density(c, [leaves[j] for j in b.positions]) for b, c in blocks]
             found.append((sum(p[0] for p in parts), math.fsum(p[1] for p in parts)))
-        return _weightiest(found)[1]
+        return _weightiest(found)
 
     def density(self, output: Any) -> float:
         return math.exp(self.log_density(output))
 
     def probability(self, output: Any) -> float:
-        """The probability of a discrete output; 0 for an output with reals (use `density`)."""
-        _, leaves = flatten(output)
-        for outcome in self.outcomes:
-            _, other = flatten(outcome.output)
-            if list(map(constant_key, leaves)) == list(map(constant_key, other)):
-                return outcome.probability
-        return 0.0
+        """The probability of an output: of lattice noise, too.
+
+        Raises RefusedError for an output that has a density (see `density`).
+        """
+        reals, log = self._located(output)
+        if reals and log > -math.inf:
+            raise RefusedError(
+                f"{output!r} has a density and no probability of its own: use density()"
+            )
+        return math.exp(log)
 
     def marginal(
         self, leaf: int = 0, points: Sequence[float] | None = None
@@ -217,24 +224,30 @@ class OutputDistribution:
             open_rows[rows] = False
             if shares is not None:
                 rows = rows[generator.random(len(rows)) < shares[number]]
-            columns = [self._column(leaf, draws, rows) for leaf in path.leaves]
+            kinds = leaf_kinds(path.skeleton)
+            columns = [
+                self._column(leaf, kind, draws, rows)
+                for leaf, kind in zip(path.leaves, kinds, strict=True)
+            ]
             for i, row in enumerate(rows):
                 outputs[row] = unflatten(path.skeleton, [c[i] for c in columns])
         return outputs
 
-    def _column(self, leaf: Any, draws: dict[Any, Any], rows: Any) -> list[Any]:
+    def _column(self, leaf: Any, kind: str, draws: dict[Any, Any], rows: Any) -> list[Any]:
+        """A leaf's values in some rows, as numbers of the kind that the program releases."""
         if not isinstance(leaf, Form):
             return [leaf] * len(rows)
         total = np.full(len(rows), float(leaf.constant))
-        bits_only = True
         for symbol, c in leaf.terms.items():
             if symbol in self.trace.indicators:
                 values = _truth_values(self.trace.indicators[symbol], draws)[rows].astype(float)
             else:
-                values, bits_only = draws[symbol][rows].astype(float), False
+                values = draws[symbol][rows].astype(float)
             total = total + float(c) * values
-        if bits_only and len(leaf.terms) == 1 and leaf.constant == 0:
+        if kind == "bool":
             return [bool(v) for v in total]
+        if kind == "int":
+            return [round(v) for v in total.tolist()]
         return [float(v) for v in total]
 
     def plot(self, axes: Any = None) -> Any:
