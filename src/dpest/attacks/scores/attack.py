@@ -18,7 +18,7 @@ from dpest.attacks.scores.bounds import ScoredRuns, worth
 from dpest.attacks.scores.evidence import evidence_of
 from dpest.attacks.scores.learning import learnt_score
 from dpest.errors import InputError
-from dpest.evidence import Evidence, Measure
+from dpest.evidence import Evidence, Measure, Witness, confidence
 from dpest.running.samples import Samples
 
 Pair = tuple[Any, Any]
@@ -29,6 +29,9 @@ _COMPARING, _LEARNING = 0.1, 0.25
 _MOST_COMPARED, _MOST_LEARNT = 20_000, 200_000
 _PORTION = 1 << 17
 _LEAST = 400
+# Runs that tell how fast the mechanism is, once it has been made ready; and the part of the time
+# that runs may take, since a score is learnt in the rest.
+_PILOT, _RUNNING = 50, 0.8
 DEFAULT_BUDGET = Budget(runs=400_000)
 
 
@@ -70,8 +73,9 @@ def scores_attack(
     if total < _LEAST:
         raise InputError(f"the attack by scores needs at least {_LEAST} runs, got {total}")
     runs = _Runs(sample, seed, meter, progress)
-    pair = _worst(runs, pairs, measure, total)
-    learn = min(int(_LEARNING * total) // 2, _MOST_LEARNT)
+    shared = _affordable(runs, pairs[0][0], total)
+    pair = _worst(runs, pairs, measure, shared)
+    learn = min(int(_LEARNING * shared) // 2, _MOST_LEARNT)
     outputs = [runs.draw(x, learn, "learning a score") for x in pair]
     seconds = meter.budget.seconds
     scorer = learnt_score(
@@ -82,7 +86,7 @@ def scores_attack(
     if interrupted:
         notes += ("interrupted: the bound is valid for the runs made so far",)
     if min(len(scored.inside), len(scored.outside)) == 0:
-        scored = ScoredRuns(np.zeros(1), np.zeros(1), coin=True)  # nothing follows from it
+        return _nothing(measure, alpha, pair, meter, seed, notes)
     lower, _ = evidence_of(
         scored,
         measure,
@@ -90,11 +94,44 @@ def scores_attack(
         seed=seed,
         pair=pair,
         spent=meter.runs,
-        notes=tuple(notes),
+        notes=notes,
         details={"score": scorer.describe(), "interrupted": interrupted, "measured": scored.runs},
     )
     event = f"{lower.witness.event} (score: {scorer.describe()})" if lower.witness.event else ""
     return lower.with_(seconds=meter.seconds, witness=replace(lower.witness, event=event))
+
+
+def _affordable(runs: _Runs, x: Any, total: int) -> int:
+    """How many runs fit into the budget's seconds: the parts of the attack share these."""
+    seconds = runs.meter.budget.seconds
+    if seconds is None:
+        return total
+    runs.draw(x, _PILOT, "making ready")
+    start = runs.meter.seconds
+    if start > 0.5 * seconds:
+        return _LEAST
+    runs.draw(x, _PILOT, "taking its time")
+    took = max(runs.meter.seconds - start, 1e-9)
+    left = _RUNNING * (seconds - runs.meter.seconds)
+    return min(total, max(_LEAST, int(left / took * _PILOT)))
+
+
+def _nothing(
+    measure: Measure, alpha: float, pair: Pair, meter: Meter, seed: int, notes: tuple[str, ...]
+) -> Evidence:
+    """No run was left to measure with: nothing is claimed, of no event."""
+    return Evidence(
+        side="lower",
+        value=0.0,
+        standing=confidence(alpha),
+        method=_METHOD,
+        witness=Witness(x=pair[0], x2=pair[1]),
+        runs=meter.runs,
+        seed=seed,
+        measure=measure,
+        seconds=meter.seconds,
+        notes=(*notes, "the budget was spent before anything was measured"),
+    )
 
 
 def _worst(runs: _Runs, pairs: Sequence[Pair], measure: Measure, total: int) -> Pair:
