@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from attacks.fakes import ArraySampler
 from dpest.attacks import budget
 from dpest.attacks.scores.attack import scores_attack
 from dpest.evidence import Measure
 from dpest.running.samples import Samples
-from attacks.fakes import ArraySampler
 
 
 class Clock:

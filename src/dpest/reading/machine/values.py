@@ -105,6 +105,11 @@ class RandomSource:
     kind: Any  # the type that `type(rng)` gives, or the module
 
 
+@dataclass(frozen=True)
+class Journal:
+    """A logger of the module logging: all of them write to logs, and give nothing back."""
+
+
 @dataclass(frozen=True, eq=False)
 class SciPyDistribution:
     """A distribution of scipy.stats, by its name; `frozen`: with parameters that it was given."""
