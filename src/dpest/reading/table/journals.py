@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from dpest.reading.machine.adopting import NotConcrete, to_python
 from dpest.reading.machine.signals import Refused
-from dpest.reading.machine.values import Journal, Method
+from dpest.reading.machine.values import LOG_NOTE, Journal, Method
 from dpest.reading.table.registry import entry
 
 if TYPE_CHECKING:
     from dpest.reading.machine.executor import Machine
 
-NOTE = "what is logged, or said as a warning, is no part of the release that is looked at"
 _METHODS = ("debug", "info", "warning", "error", "critical", "log")
 _OF_A_LOGGER = {*(Method("journal", name) for name in _METHODS)}
 
@@ -39,7 +38,7 @@ def written(m: Machine, *values: Any, **options: Any) -> None:
             "a log or a warning with noisy or private values, which whoever reads it sees",
             "log what is public alone",
         ) from None
-    m.notes[NOTE] = None
+    m.notes[LOG_NOTE] = None
 
 
 @entry(*_OF_A_LOGGER)
