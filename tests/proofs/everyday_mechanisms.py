@@ -328,6 +328,20 @@ def bins_by_searchsorted(values: Any, rng: Any) -> Any:
     return counts + rng.laplace(0, 1, 3)
 
 
+def counts_of_whole_numbers(values: Any, rng: Any) -> Any:
+    counts = np.zeros((2, 2), dtype=int)
+    for v in values:
+        counts[int(v > 0.5), 0] += 1
+    return (counts + rng.laplace(0, 1, (2, 2))).round().astype(int)
+
+
+def sums_cut_off(values: Any, rng: Any) -> Any:
+    total = np.zeros(1, dtype=int)
+    for v in values:
+        total[0] = total[0] + 2 * v
+    return total[0] + rng.laplace(0, 2)
+
+
 def bins_with_a_sum(values: Any, rng: Any) -> Any:
     counts = np.bincount(np.digitize(values, [0.25, 0.5]), minlength=3)
     return np.cumsum(counts) + rng.laplace(0, 1, 3)
@@ -389,7 +403,7 @@ RIGHT = {
     REALS: [
         no_records_as_a_list, no_records_by_length, no_records_not, logs_the_release,
         bins_by_digitize, bins_by_searchsorted, numbers_alone, written_out,
-        place_of_the_greatest, made_records, replaced,
+        counts_of_whole_numbers, place_of_the_greatest, made_records, replaced,
     ],
 }  # fmt: skip
 WRONG = {
@@ -402,7 +416,7 @@ WRONG = {
     POINTS: [histogram_2d_own_edges, int_of_a_mean, products_unclipped, outer_products_cheap],
     REALS: [
         no_records_are_one, no_records_return, one_record_is_none, no_records_less_noise,
-        logs_another, logs_the_sum, logs_each, bins_with_a_sum,
+        logs_another, logs_the_sum, logs_each, sums_cut_off, bins_with_a_sum,
     ],
     "records(any, values=['a', 'b'])": [counter_update_shown],
 }  # fmt: skip

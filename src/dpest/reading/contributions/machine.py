@@ -193,6 +193,8 @@ class ContributionMachine(Publics):
         """A line of a log: its numbers become visible, and a note says that there is a log."""
         if self.in_pass:
             raise Unread("a log with a line for a record, which whoever reads it sees")
+        if self.by_cases and not all(map(is_plain, values)):
+            raise Unread("a log of noisy or private values, which whoever reads it sees")
         for value in values:
             self.release(value)
         if LOG_NOTE not in self.ledger.notes:

@@ -10,7 +10,11 @@ import logging
 import warnings
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from dpest.reading.machine import prelude
 from dpest.reading.machine.adopting import NotConcrete, to_python
+from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.signals import Refused
 from dpest.reading.machine.values import LOG_NOTE, Journal, Method
 from dpest.reading.table.registry import entry
@@ -39,6 +43,19 @@ def written(m: Machine, *values: Any, **options: Any) -> None:
             "log what is public alone",
         ) from None
     m.notes[LOG_NOTE] = None
+
+
+@entry(np.errstate, warnings.catch_warnings)
+def quiet(m: Machine, **options: Any) -> Any:
+    if "raise" in options.values() or options.get("action") == "error" or options.get("record"):
+        raise Refused("warnings that are caught, or become exceptions", "leave them as they are")
+    return Enter(prelude.Quiet, ())
+
+
+@entry(warnings.simplefilter, warnings.filterwarnings)
+def filtered(m: Machine, action: Any, *values: Any, **options: Any) -> None:
+    if action != "ignore":
+        raise Refused("warnings that are caught, or become exceptions", "leave them as they are")
 
 
 @entry(*_OF_A_LOGGER)
