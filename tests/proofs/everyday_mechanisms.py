@@ -319,7 +319,7 @@ def logs_each(values: Any, rng: Any) -> Any:
 
 
 def bins_by_digitize(values: Any, rng: Any) -> Any:
-    counts = np.bincount(np.digitize(values, [0.25, 0.5]), minlength=3)
+    counts = np.bincount(np.digitize(values, [0, 0.25, 0.5]) - 1, minlength=3)
     return counts + rng.laplace(0, 1, 3)
 
 

@@ -21,10 +21,11 @@ from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.control.objects import Own, PartialCall, construct
 from dpest.reading.contributions.control.stack import Suspended
-from dpest.reading.contributions.forms import NOISE, SymbolicForm, Unread
-from dpest.reading.contributions.functions.registry import FUNCTIONS, entry
+from dpest.reading.contributions.forms import NOISE, RECORD, SymbolicForm, Unread
+from dpest.reading.contributions.functions.registry import FUNCTIONS, as_array, entry
 from dpest.reading.contributions.functions.selections import largest, of_record
 from dpest.reading.contributions.functions.units import has_unit
+from dpest.reading.contributions.persons import ends_of
 from dpest.reading.contributions.shapes import Record
 from dpest.reading.contributions.values import (
     Case,
@@ -311,15 +312,24 @@ def _searched(side: str) -> Any:
     def handler(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
         """The place of a uniform number among sums of weights: which of them is chosen."""
         values, number = arguments[:2]
-        rows = _rows(m, number)
-        if rows is not None and not named and len(arguments) == 2:
-            return m.per_record(lambda e: handler(m, [values, e], {}), rows)
+        if _rows(m, number) is not None and not named and len(arguments) == 2:
+            each = as_array(m, number)
+            return m.per_record(lambda e: handler(m, [values, e], {}), each)
         if named or len(arguments) != 2 or m.is_public(tuple(arguments)):
             return NotImplemented if is_plain(tuple(arguments)) else m.publicly(
                 np.searchsorted, *arguments, **{"side": side, **named}
             )  # fmt: skip
         cells = values.cells if isinstance(values, SmallArray) else m.listed(values)
+        low = high = None
+        if isinstance(number, SymbolicForm) and m.terms.kind(number) == RECORD:
+            low, high = ends_of(m, number)
         for place, cell in enumerate(cells):
+            if is_number(cell) and low is not None and low > cell:
+                continue
+            if is_number(cell) and high is not None and high < cell:
+                return place
+            if low == cell and side == "right":
+                continue
             if m.decide(m.compare("<=" if side == "left" else "<", number, cell)):
                 return place
         return len(cells)
