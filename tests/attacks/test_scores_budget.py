@@ -7,7 +7,9 @@ import pytest
 
 from attacks.fakes import ArraySampler
 from dpest.attacks import budget
+from dpest.attacks.scores import attack
 from dpest.attacks.scores.attack import scores_attack
+from dpest.attacks.scores.bounds import worth
 from dpest.evidence import Measure
 from dpest.running.samples import Samples
 
@@ -54,6 +56,24 @@ def test_learning_leaves_time_to_measure(clock: Clock) -> None:
     assert found.details["measured"] > 20_000
     assert 1.3 < found.value <= np.sqrt(2)
     assert clock.now <= 11.0
+
+
+def test_comparing_many_pairs_leaves_time_to_measure(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Training a score for a pair takes a second here: ten pairs would take all of the time."""
+
+    def slow(*values: Any) -> float:
+        clock.now += 1.0
+        return worth(*values)
+
+    monkeypatch.setattr(attack, "worth", slow)
+    pairs = [(1.0, 0.0)] + [(0.0, 0.1 * k) for k in range(10)]
+    found = scores_attack(
+        SlowSampler(clock, 1e-5), pairs, measure=Measure("gdp"), alpha=1e-3, budget="10s", seed=1
+    )
+    assert found.details["measured"] > 20_000
+    assert 1.3 < found.value <= np.sqrt(2)
 
 
 def test_nothing_measured_claims_no_event(clock: Clock) -> None:

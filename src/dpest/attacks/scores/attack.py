@@ -32,6 +32,8 @@ _LEAST = 400
 # Runs that tell how fast the mechanism is, once it has been made ready; and the part of the time
 # that runs may take, since a score is learnt in the rest.
 _PILOT, _RUNNING = 50, 0.8
+# When comparing pairs ends, at the latest, as a part of the time.
+_COMPARED_BY = 0.3
 DEFAULT_BUDGET = Budget(runs=400_000)
 
 
@@ -41,6 +43,11 @@ class _Runs:
     def __init__(self, sample: Sampler, seed: int, meter: Meter, progress: Report | None) -> None:
         self.sample, self.meter, self._progress = sample, meter, progress
         self.rng = np.random.default_rng(np.random.SeedSequence([seed, 24]))
+
+    def late(self, share: float) -> bool:
+        """Whether more than this share of the budget's seconds is gone."""
+        seconds = self.meter.budget.seconds
+        return seconds is not None and self.meter.seconds > share * seconds
 
     def draw(self, x: Any, size: int, stage: str) -> Samples:
         samples = self.sample.draw(x, size, int(self.rng.integers(0, 2**63)))
@@ -147,8 +154,10 @@ def _worst(runs: _Runs, pairs: Sequence[Pair], measure: Measure, total: int) -> 
         size = 50
     outputs = {name: runs.draw(x, size, "comparing pairs") for name, x in inputs.items()}
     half = np.arange(size // 2), np.arange(size // 2, size)
-    found = []
+    found: list[float] = []
     for x, x2 in pairs:
+        if found and runs.late(_COMPARED_BY):
+            break  # the first ones are the likeliest
         one, two = outputs[repr(x)], outputs[repr(x2)]
         trainer = AdditiveTrainer((0.1,), [QUICK], keep=1)
         trainer.add(one.take(half[0]), two.take(half[0]))
