@@ -10,6 +10,7 @@ from dpest.attacks import budget
 from dpest.attacks.scores import attack
 from dpest.attacks.scores.attack import scores_attack
 from dpest.attacks.scores.bounds import worth
+from dpest.attacks.scores.learning import learnt_score
 from dpest.evidence import Measure
 from dpest.running.samples import Samples
 
@@ -74,6 +75,22 @@ def test_comparing_many_pairs_leaves_time_to_measure(
     )
     assert found.details["measured"] > 20_000
     assert 1.3 < found.value <= np.sqrt(2)
+
+
+def test_learning_that_takes_too_long_leaves_runs_to_measure(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(*values: Any) -> Any:
+        clock.now += 20.0
+        return learnt_score(*values)
+
+    monkeypatch.setattr(attack, "learnt_score", slow)
+    sampler = SlowSampler(clock, 1e-4)
+    found = scores_attack(
+        sampler, [(1.0, 0.0)], measure=Measure("gdp"), alpha=1e-3, budget="10s", seed=1
+    )
+    assert found.details["measured"] > 10_000
+    assert 1.2 < found.value <= np.sqrt(2)
 
 
 def test_nothing_measured_claims_no_event(clock: Clock) -> None:

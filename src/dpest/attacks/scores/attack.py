@@ -88,7 +88,9 @@ def scores_attack(
     scorer = learnt_score(
         outputs[0], outputs[1], measure, seed, None if seconds is None else 0.2 * seconds
     )
-    scored, interrupted = _measured(runs, pair, scorer, total)
+    scored, interrupted = _measured(
+        runs, pair, scorer, total, shared // 4 if shared > _LEAST else 0
+    )
     notes = sample.notes()
     if interrupted:
         notes += ("interrupted: the bound is valid for the runs made so far",)
@@ -168,7 +170,9 @@ def _worst(runs: _Runs, pairs: Sequence[Pair], measure: Measure, total: int) -> 
     return pairs[int(np.argmax(found))]
 
 
-def _measured(runs: _Runs, pair: Pair, scorer: Scorer, total: int) -> tuple[ScoredRuns, bool]:
+def _measured(
+    runs: _Runs, pair: Pair, scorer: Scorer, total: int, kept_back: int
+) -> tuple[ScoredRuns, bool]:
     """Scores of the runs that are left, each on the input that a fair coin picks."""
     inside: list[Any] = []
     outside: list[Any] = []
@@ -176,7 +180,8 @@ def _measured(runs: _Runs, pair: Pair, scorer: Scorer, total: int) -> tuple[Scor
     try:
         while (size := min(_PORTION, total - runs.meter.runs)) > 0:
             if runs.meter.budget.seconds is not None:
-                size = runs.meter.allow(size)
+                # Learning may have taken longer than its time: a quarter of the runs is kept.
+                size = runs.meter.allow(size) or (0 if inside or outside else kept_back)
                 if size < 1:
                     break
             first = int(runs.rng.binomial(size, 0.5))
