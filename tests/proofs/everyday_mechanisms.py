@@ -5,17 +5,20 @@ from __future__ import annotations
 import contextlib
 import functools
 import heapq
+import logging
 import math
 import operator
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
+REALS = "reals(any, 0, 1)"
 BITS = "integers(any, 0, 1)"
 PEOPLE = "table(any, user='id', rows_each=3, pay=(0, 100), as_='dicts')"
 POINTS = "table(any, x=(0, 1), y=(0, 1), as_='matrix')"
@@ -243,6 +246,151 @@ def two_by_heap(bits: Any, rng: Any) -> Any:
     return heapq.nsmallest(2, [bits.count(k) + rng.laplace(0, 1) for k in range(2)])
 
 
+# Guards, logs, bins and outputs around it -----------------------------------------------------
+
+LOGGER = logging.getLogger(__name__)
+
+
+def no_records_as_a_list(values: Any, rng: Any) -> Any:
+    held = [min(v, 1.0) for v in values]
+    total = sum(held) if held else 0.0
+    return total + rng.laplace(0, 1)
+
+
+def no_records_by_length(values: Any, rng: Any) -> Any:
+    if len(values) == 0:
+        total = 0.0
+    else:
+        total = np.sum(values)
+    return total + rng.laplace(0, 1)
+
+
+def no_records_not(values: Any, rng: Any) -> Any:
+    sums = np.zeros(2)
+    if not len(values) < 1:
+        sums = np.sum([np.array([v, v]) for v in values], axis=0)
+    return sums + rng.laplace(0, 2, 2)
+
+
+def no_records_are_one(values: Any, rng: Any) -> Any:
+    total = sum(values) if len(values) > 0 else 1.5
+    return total + rng.laplace(0, 1)
+
+
+def no_records_return(values: Any, rng: Any) -> Any:
+    if len(values) == 0:
+        return 0.0
+    return sum(values) + rng.laplace(0, 1)
+
+
+def one_record_is_none(values: Any, rng: Any) -> Any:
+    total = 0.0 if len(values) <= 1 else sum(values)
+    return total + rng.laplace(0, 1)
+
+
+def no_records_less_noise(values: Any, rng: Any) -> Any:
+    return rng.laplace(0, 0.5) if len(values) == 0 else sum(values) + rng.laplace(0, 1)
+
+
+def logs_the_release(values: Any, rng: Any) -> Any:
+    LOGGER.debug("starting")
+    found = sum(values) + rng.laplace(0, 1)
+    LOGGER.info("released %s", found)
+    return round(found, 2)
+
+
+def logs_another(values: Any, rng: Any) -> Any:
+    LOGGER.info("there are about %s", len(values) + rng.laplace(0, 1))
+    return sum(values) + rng.laplace(0, 1)
+
+
+def logs_the_sum(values: Any, rng: Any) -> Any:
+    LOGGER.info("the sum is %s", sum(values))
+    return sum(values) + rng.laplace(0, 1)
+
+
+def logs_each(values: Any, rng: Any) -> Any:
+    total = 0.0
+    for v in values:
+        if v > 0.9:
+            LOGGER.warning("a large one")
+        total += v
+    return total + rng.laplace(0, 1)
+
+
+def bins_by_digitize(values: Any, rng: Any) -> Any:
+    counts = np.bincount(np.digitize(values, [0, 0.25, 0.5]) - 1, minlength=3)
+    return counts + rng.laplace(0, 1, 3)
+
+
+def bins_by_searchsorted(values: Any, rng: Any) -> Any:
+    counts = np.bincount(np.searchsorted([0.25, 0.5], values), minlength=3)
+    return counts + rng.laplace(0, 1, 3)
+
+
+def counts_of_whole_numbers(values: Any, rng: Any) -> Any:
+    counts = np.zeros((2, 2), dtype=int)
+    for v in values:
+        counts[int(v > 0.5), 0] += 1
+    return (counts + rng.laplace(0, 1, (2, 2))).round().astype(int)
+
+
+def sums_cut_off(values: Any, rng: Any) -> Any:
+    total = np.zeros(1, dtype=int)
+    for v in values:
+        total[0] = total[0] + 2 * v
+    return total[0] + rng.laplace(0, 2)
+
+
+def bins_with_a_sum(values: Any, rng: Any) -> Any:
+    counts = np.bincount(np.digitize(values, [0.25, 0.5]), minlength=3)
+    return np.cumsum(counts) + rng.laplace(0, 1, 3)
+
+
+def numbers_alone(values: Any, rng: Any) -> Any:
+    return sum(v for v in values if isinstance(v, (int, float))) + rng.laplace(0, 1)
+
+
+def written_out(values: Any, rng: Any) -> Any:
+    return "%.2f of many" % (sum(values) + rng.laplace(0, 1))
+
+
+def place_of_the_greatest(values: Any, rng: Any) -> Any:
+    noisy = [sum(v < 0.5 for v in values), sum(v >= 0.5 for v in values)]
+    noisy = [n + rng.laplace(0, 1) for n in noisy]
+    return noisy.index(max(noisy))
+
+
+def made_records(values: Any, rng: Any) -> Any:
+    low = max(sum(v < 0.5 for v in values) + rng.laplace(0, 1), 1e-9)
+    high = max(sum(v >= 0.5 for v in values) + rng.laplace(0, 1), 1e-9)
+    return rng.choice(2, size=3, p=[low / (low + high), high / (low + high)]).tolist()
+
+
+def outer_products(rows: Any, rng: Any) -> Any:
+    total = np.zeros((2, 2))
+    for x, y in rows:
+        total += np.outer(np.array([x, y]), np.array([x, y]))
+    return total + rng.laplace(0, 4, (2, 2))
+
+
+def outer_products_cheap(rows: Any, rng: Any) -> Any:
+    total = np.zeros((2, 2))
+    for x, y in rows:
+        total += np.outer(np.array([x, y]), np.array([x, y]))
+    return total + rng.laplace(0, 3, (2, 2))
+
+
+@dataclass
+class Answer:
+    value: float
+    unit: str = "people"
+
+
+def replaced(values: Any, rng: Any) -> Any:
+    return astuple(replace(Answer(0.0), value=sum(values) + rng.laplace(0, 1)))
+
+
 RIGHT = {
     BITS: [
         inverse_cdf, legacy_sign, sign_and_log, log_of_ratio, minus_two_logs, in_a_session,
@@ -250,8 +398,13 @@ RIGHT = {
         greatest_by_item, greatest_by_getter, two_by_heap,
     ],
     PEOPLE: [capped_totals, capped_get, people_by_set, people_by_counter],
-    POINTS: [histogram_2d, signs, products],
+    POINTS: [histogram_2d, signs, products, outer_products],
     "records(any, values=['a', 'b'])": [counter_update],
+    REALS: [
+        no_records_as_a_list, no_records_by_length, no_records_not, logs_the_release,
+        bins_by_digitize, bins_by_searchsorted, numbers_alone, written_out,
+        counts_of_whole_numbers, place_of_the_greatest, made_records, replaced,
+    ],
 }  # fmt: skip
 WRONG = {
     BITS: [
@@ -260,6 +413,10 @@ WRONG = {
         greatest_by_item_cheap,
     ],
     PEOPLE: [uncapped_totals, capped_rows, shows_a_person],
-    POINTS: [histogram_2d_own_edges, int_of_a_mean, products_unclipped],
+    POINTS: [histogram_2d_own_edges, int_of_a_mean, products_unclipped, outer_products_cheap],
+    REALS: [
+        no_records_are_one, no_records_return, one_record_is_none, no_records_less_noise,
+        logs_another, logs_the_sum, logs_each, sums_cut_off, bins_with_a_sum,
+    ],
     "records(any, values=['a', 'b'])": [counter_update_shown],
 }  # fmt: skip

@@ -93,11 +93,12 @@ def _look_at_types(
     if types is not None:
         findings.notes.append(
             f"outputs differ in their types alone ({types[0]} against {types[1]}), which "
-            "whoever gets them sees: no exact answer, only runs, and proofs that look at types"
+            "whoever gets them sees: no exact answer, only runs, and proofs that look at types. "
+            "Convert what is returned to one type: float(…), int(…), bool(…) or str(…)"
         )
         findings.by_records_alone = "proof" in findings.engines
         findings.engines = tuple(e for e in findings.engines if e == "attack")
-        why = "returns numbers of several types"
+        why = "returns values of several types"
     elif not data_first(mechanism.function):
         why = "takes rng before its data"
     elif refusal is not None:

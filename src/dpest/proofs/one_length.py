@@ -41,6 +41,7 @@ from dpest.proofs.question import (
 from dpest.reading.lengths.fixed import ManyWays, read_model
 from dpest.reading.machine.signals import Refused
 from dpest.reading.merged_states import MergedModel
+from dpest.reading.refusals import PLAINER
 from dpest.running.landmarks import landmarks
 
 _MOST_REGIONS = 150
@@ -239,5 +240,5 @@ def _model(question: ProofGoal, length: int) -> MergedModel:
     except ManyWays as many:
         raise PathLimitError(many.reason, "Use a smaller length", many.where) from None
     except Refused as refusal:
-        advice = refusal.advice or "write it in another way"
+        advice = refusal.advice or PLAINER
         raise UntraceableError(refusal.reason, advice, refusal.where) from None

@@ -24,11 +24,14 @@ def refuse(operation: str, advice: str = "") -> NoReturn:
     )
 
 
+PLAINER = "write this line with plain Python, sums and comparisons"
+
+
 def error_of(refusal: Refused, function_at: str | None) -> ReadingError:
     """The error for a refusal; where the machine knows no line, it is that of the function."""
     where = refusal.where or function_at
     if not isinstance(refusal, OutOfLimits):
-        advice = refusal.advice or "write it in another way"
+        advice = refusal.advice or PLAINER
         return UntraceableError(refusal.reason, f"{advice}; {SAMPLING}", where)
     if refusal.advice:
         return PathLimitError(refusal.reason, refusal.advice, where)

@@ -19,6 +19,7 @@ from dpest.reading.contributions.values import (
     Map,
     Option,
     RecordTruth,
+    Rows,
     Seq,
     SmallArray,
     SymbolicForm,
@@ -94,9 +95,13 @@ class Choices:
         if isinstance(value, Seq):
             if value.drained and not self.flipping:
                 raise Unread("whether candidates are left")
-            if value.rows is not None or value.bag:
+            if value.rows is not None:
+                return self.decide(self.presence(value))
+            if value.bag:
                 raise Unread("whether a list of the data is empty")
             return bool(value.items)
+        if isinstance(value, Rows):
+            return self.decide(self.presence(value))
         if isinstance(value, Map):
             if value.open or value.partial or value.growing:
                 raise Unread("whether an unknown mapping is empty")
@@ -124,6 +129,10 @@ class Choices:
         if last not in self.record.taken:
             self.record.taken.append(last)  # there is no other: it follows, and it tells more
         return value.values[-1]
+
+    def presence(self, value: Any) -> Any:
+        """Whether a list of the data has any values, as a truth about how many there are."""
+        raise NotImplementedError
 
     def as_truth(self, form: SymbolicForm) -> RecordTruth:
         return RecordTruth("!=", form)

@@ -13,6 +13,7 @@ from dpest.reading.contributions.choices import DecisionScript
 from dpest.reading.contributions.control import calls, catching, items, iteration, picks, releases
 from dpest.reading.contributions.control.actions import ACTIONS, CARRYING
 from dpest.reading.contributions.control.counting import by_coins, over_places
+from dpest.reading.contributions.control.emptiness import without_records
 from dpest.reading.contributions.control.joining import joined
 from dpest.reading.contributions.control.objects import SuperLookup, adopted, attribute, is_class
 from dpest.reading.contributions.control.public import Publics, Recipe, item_of
@@ -43,6 +44,7 @@ from dpest.reading.contributions.values import (
     Transposed,
     UnseededGenerator,
 )
+from dpest.reading.machine.values import LOG_NOTE
 
 MOST_STEPS = 400_000
 DEEPEST = 40
@@ -166,10 +168,37 @@ class ContributionMachine(Publics):
             return
         if isinstance(value, RecordTruth) and by_coins(self, frame, value):
             return
-        if not plain and self.record is None and not self.by_cases and joined(self, frame, value):
-            return
+        if self.record is None and not self.by_cases:
+            if without_records(self, frame, value):
+                return
+            if not plain and joined(self, frame, value):
+                return
         taken = self.branch(frame, value)
         frame.pc = instruction.jumps[0 if taken else 1]
+
+    def presence(self, value: Any) -> Any:
+        """Whether a list of the data has any values, as a truth about how many there are."""
+        rows = value.rows if isinstance(value, Seq) else value
+        if not isinstance(rows, Rows) or rows.array:
+            raise Unread("whether a list of the data is empty")
+        return self.compare("!=", self.length_of(rows), 0)
+
+    def unary(self, op: str, a: Any) -> Any:
+        if op == "not" and isinstance(a, (Rows, Seq)) and (isinstance(a, Rows) or a.rows):
+            there = self.presence(a)
+            return self.opposite(there) if isinstance(there, RecordTruth) else not there
+        return super().unary(op, a)
+
+    def log(self, *values: Any) -> None:
+        """A line of a log: its numbers become visible, and a note says that there is a log."""
+        if self.in_pass:
+            raise Unread("a log with a line for a record, which whoever reads it sees")
+        if self.by_cases and not all(map(is_plain, values)):
+            raise Unread("a log of noisy or private values, which whoever reads it sees")
+        for value in values:
+            self.release(value)
+        if LOG_NOTE not in self.ledger.notes:
+            self.ledger.notes.append(LOG_NOTE)
 
     def visible(self, form: SymbolicForm) -> SymbolicForm:
         return super().visible(with_made_noise(self, self.reveal(form)))

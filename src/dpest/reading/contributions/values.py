@@ -353,10 +353,24 @@ class DrawMethod:
     library: str = "generator"
 
 
+JOURNAL_METHODS = ("debug", "info", "warning", "error", "critical", "log")
+
+
 class Silence(Object):
     """A context that does nothing to values: np.errstate and its like."""
 
     words = "a context"
+
+
+class Log(Object):
+    """A logger: what is written to it is seen by whoever reads the log."""
+
+    words = "a logger"
+
+    def call(self, m: Any, name: str, arguments: list[Any], named: dict[str, Any]) -> Any:
+        if name not in JOURNAL_METHODS:
+            raise self.refused(f"the method `{name}`")
+        return m.log(*arguments, *named.values())
 
 
 class Held:

@@ -63,6 +63,7 @@ from dpest.reading.machine.values import (
     BoundMethod,
     Closure,
     DictView,
+    Journal,
     Lazy,
     Method,
     Partial,
@@ -180,6 +181,9 @@ class Abstraction:
             return slice(*(self._of(v, f"{path}.{i}", where) for i, v in enumerate(parts)))
         if isinstance(value, RandomSource):
             say(("source", value.library))
+            return value
+        if isinstance(value, Journal):
+            say("journal")
             return value
         if isinstance(value, (frozenset, *ATOMS)):
             say(("atom", id(value)))

@@ -10,6 +10,7 @@ import collections
 import copy
 import enum
 import functools
+import logging
 import random
 import sys
 import types
@@ -35,6 +36,7 @@ from dpest.reading.machine.values import (
     Array,
     BoundMethod,
     Closure,
+    Journal,
     Known,
     Lazy,
     Method,
@@ -59,6 +61,7 @@ MACHINE_VALUES = (
         RandomSource,
         SciPyDistribution,
         Lazy,
+        Journal,
     ),
     Known,
 )
@@ -95,6 +98,8 @@ def _adopted(state: State, value: Any, outside: bool) -> Any:
     source = random_source(value)
     if source is not None:
         return source
+    if kind in (logging.Logger, logging.RootLogger):
+        return Journal()
     if kind.__module__.startswith("scipy.stats"):
         found = _distribution(value)
         if found is not None:

@@ -28,6 +28,7 @@ from dpest.reading.machine.values import (
     Array,
     BoundMethod,
     Closure,
+    Journal,
     Known,
     Method,
     Partial,
@@ -50,6 +51,8 @@ def get(m: Machine, thing: Any, name: str) -> Any:
         return _of_python(m, thing, name)
     if isinstance(thing, RandomSource):
         return BoundMethod(Method(thing.library, name), thing)
+    if isinstance(thing, Journal):
+        return BoundMethod(Method("journal", name), thing)
     if isinstance(thing, SciPyDistribution):
         return BoundMethod(Method("distribution", name), thing)
     if isinstance(thing, Array):

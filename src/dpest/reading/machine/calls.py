@@ -108,7 +108,7 @@ class Calls:
             return self.frame_of_function(f, args, kwargs)
         if isinstance(f, type):
             return self.instance(f, args, kwargs)
-        raise Refused(f"`{_name(f)}` is not in the table of functions")
+        raise Refused(f"`{_name(f)}` is not in the table of functions", _UNKNOWN)
 
     def call_table(
         self: Any, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
@@ -126,7 +126,8 @@ class Calls:
         entry = TABLE.get(f)
         if entry is None:
             raise Refused(
-                f"`{_name(f)}` of noisy or private values is not in the table of functions"
+                f"`{_name(f)}` of noisy or private values is not in the table of functions",
+                _UNKNOWN_HERE,
             )
         try:
             return entry(self, *args, **kwargs)
@@ -166,7 +167,8 @@ class Calls:
         self: Any, f: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         if is_library(f):
-            raise Refused(f"`{f.__module__}.{f.__qualname__}` is not in the table of functions")
+            name = f"{f.__module__}.{f.__qualname__}"
+            raise Refused(f"`{name}` is not in the table of functions", _UNKNOWN)
         try:
             code = lowered(f.__code__)
         except NotLowered as reason:
@@ -339,7 +341,7 @@ class Calls:
         if issubclass(cls, BaseException):
             return self._made(cls, args, kwargs)
         if not readable_class(cls):
-            raise Refused(f"`{cls.__name__}` is not in the table of functions")
+            raise Refused(f"`{cls.__name__}` is not in the table of functions", _UNKNOWN)
         if getattr(cls, "__abstractmethods__", None):
             raise Thrown(TypeError(f"Can't instantiate abstract class {cls.__name__}"))
         if _has_made_init(cls):
@@ -469,6 +471,11 @@ def is_native(f: Any) -> bool:
         return False
 
 
+_UNKNOWN = (
+    "use NumPy, the module math or plain Python for it, or compute it outside and hand it in as a "
+    "parameter, where it needs no data"
+)
+_UNKNOWN_HERE = "use plain Python, sums and comparisons for it"
 _NATIVE_TYPES = (str, bytes, int, float, bool, complex, range)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import types
 from typing import Any
 
@@ -27,6 +28,7 @@ from dpest.reading.machine.values import (
     Array,
     BoundMethod,
     Closure,
+    Journal,
     Known,
     Lazy,
     Partial,
@@ -111,6 +113,8 @@ def type_of(state: State, value: Any) -> Any:
         return types.FunctionType
     if isinstance(value, RandomSource):
         return value.kind
+    if isinstance(value, Journal):
+        return logging.Logger
     if isinstance(value, BoundMethod):
         raise Refused("the type of a method")
     if isinstance(value, Partial):

@@ -23,6 +23,16 @@ class Suppressing:
         return kind is not None and issubclass(kind, self.kinds)
 
 
+class Quiet:
+    """np.errstate and warnings.catch_warnings: values are as they would be without."""
+
+    def __enter__(self):
+        return None
+
+    def __exit__(self, kind, error, trace):
+        return None
+
+
 def one_way_(method, a, b, op):
     result = method(a, b)
     if result is NotImplemented:
@@ -452,3 +462,105 @@ def sort_in_place_(made, key, reverse):
 def replace_content_(made, values):
     """The list gets the elements of another one, which nobody else holds; by the table."""
     raise NotImplementedError
+
+
+class RootFound:
+    """What scipy.optimize.root_scalar gives: the root."""
+
+    def __init__(self, root):
+        self.root = root
+        self.converged = True
+
+
+def root_scalar_(way, f, bracket, args, xtol, rtol, turns):
+    a, b = bracket
+    return RootFound(way(f, a, b, args, xtol, rtol, turns))
+
+
+def is_below_zero_(value):
+    return value < 0
+
+
+def bisection_(f, a, b, args, xtol, rtol, turns):
+    """scipy.optimize.bisect, step by step."""
+    a, b = float(a), float(b)
+    at_a, at_b = f(a, *args), f(b, *args)
+    if at_a == 0:
+        return a
+    if at_b == 0:
+        return b
+    if is_below_zero_(at_a) == is_below_zero_(at_b):
+        raise ValueError("f(a) and f(b) must have different signs")
+    width = b - a
+    for _ in range(turns):
+        width = width * 0.5
+        middle = a + width
+        at_middle = f(middle, *args)
+        if is_below_zero_(at_middle) == is_below_zero_(at_a):
+            a = middle
+        if at_middle == 0 or abs(width) < xtol + rtol * abs(middle):
+            return middle
+    raise RuntimeError("Failed to converge")
+
+
+def brentq_(f, a, b, args, xtol, rtol, turns):
+    """scipy.optimize.brentq, step by step."""
+    before, now = float(a), float(b)
+    other, at_other, step_before, step = 0.0, 0.0, 0.0, 0.0
+    at_before, at_now = f(before, *args), f(now, *args)
+    if at_before == 0:
+        return before
+    if at_now == 0:
+        return now
+    if is_below_zero_(at_before) == is_below_zero_(at_now):
+        raise ValueError("f(a) and f(b) must have different signs")
+    for _ in range(turns):
+        across = is_below_zero_(at_before) != is_below_zero_(at_now)
+        if at_before != 0 and at_now != 0 and across:
+            other, at_other = before, at_before
+            step_before = step = now - before
+        if abs(at_other) < abs(at_now):
+            before, now, other = now, other, now
+            at_before, at_now, at_other = at_now, at_other, at_now
+        delta = (xtol + rtol * abs(now)) / 2
+        half = (other - now) / 2
+        if at_now == 0 or abs(half) < delta:
+            return now
+        if abs(step_before) > delta and abs(at_now) < abs(at_before):
+            if before == other:
+                tried = -at_now * (now - before) / (at_now - at_before)
+            else:
+                slope = (at_before - at_now) / (before - now)
+                slope_other = (at_other - at_now) / (other - now)
+                tried = (
+                    -at_now
+                    * (at_other * slope_other - at_before * slope)
+                    / (slope_other * slope * (at_other - at_before))
+                )
+            if 2 * abs(tried) < min(abs(step_before), 3 * abs(half) - delta):
+                step_before, step = step, tried
+            else:
+                step_before, step = half, half
+        else:
+            step_before, step = half, half
+        before, at_before = now, at_now
+        if abs(step) > delta:
+            now = now + step
+        else:
+            now = now + (delta if half > 0 else -delta)
+        at_now = f(now, *args)
+    raise RuntimeError("Failed to converge")
+
+
+def bisect_right_(items, x):
+    for place, v in enumerate(items):
+        if x < v:
+            return place
+    return len(items)
+
+
+def bisect_left_(items, x):
+    for place, v in enumerate(items):
+        if not v < x:
+            return place
+    return len(items)

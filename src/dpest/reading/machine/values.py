@@ -105,6 +105,14 @@ class RandomSource:
     kind: Any  # the type that `type(rng)` gives, or the module
 
 
+LOG_NOTE = "what is logged, or said as a warning, is no part of the release that is looked at"
+
+
+@dataclass(frozen=True)
+class Journal:
+    """A logger of the module logging: all of them write to logs, and give nothing back."""
+
+
 @dataclass(frozen=True, eq=False)
 class SciPyDistribution:
     """A distribution of scipy.stats, by its name; `frozen`: with parameters that it was given."""

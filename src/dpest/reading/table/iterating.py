@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import builtins
 import functools
 import heapq
@@ -25,7 +26,7 @@ from dpest.reading.machine.heap import (
 from dpest.reading.machine.signals import Refused, Thrown
 from dpest.reading.machine.values import Array, DictView, Method, Ref, is_plain
 from dpest.reading.table.containers import is_simple
-from dpest.reading.table.registry import entry
+from dpest.reading.table.registry import entry, native
 
 if TYPE_CHECKING:
     from dpest.reading.machine.executor import Machine
@@ -129,6 +130,19 @@ def sorted_(m: Machine, values: Any, *, key: Any = None, reverse: Any = False) -
     if isinstance(reverse, (Real, Truth)):
         raise Refused("an order that noise turns around")
     return Enter(prelude.sorted_by_keys_ if m.is_whole else prelude.sorted_, (values, key, reverse))
+
+
+native([bisect.bisect_left, bisect.bisect_right])
+
+
+@entry(bisect.bisect_right)
+def bisect_right(m: Machine, items: Any, x: Any) -> Any:
+    return Enter(prelude.bisect_right_, (items, x))
+
+
+@entry(bisect.bisect_left)
+def bisect_left(m: Machine, items: Any, x: Any) -> Any:
+    return Enter(prelude.bisect_left_, (items, x))
 
 
 @entry(heapq.nlargest)

@@ -32,10 +32,14 @@ TABLE: dict[Any, Entry] = {}
 NATIVE: set[Any] = set()
 _FILES = (
     *("python", "containers", "iterating", "math", "numpy_arrays", "numpy_functions", "orders"),
-    "rounding",
+    *("rounding", "journals"),
 )
 _FILES_OF_NOISE = ("generator", "random", "scipy")
-_FILES_OF_LIBRARIES = {"scipy.special": "scipy_functions"}  # heavy ones
+_FILES_OF_LIBRARIES = {  # heavy ones
+    "scipy.special": "scipy_functions",
+    "scipy.linalg": "scipy_linalg",
+    "scipy.optimize": "scipy_optimize",
+}
 _LIBRARIES = ("numpy", "scipy", "pandas", "dataclasses", "functools", "typing", "torch", "sklearn")
 
 

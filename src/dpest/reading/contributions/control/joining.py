@@ -56,10 +56,24 @@ def _ways(code: Code, pc: int) -> tuple[int, ...]:
 
 
 def joined(m: ContributionMachine, frame: CallFrame, truth: Any) -> bool:
-    """Whether both ways of a branch could be taken as one; the frame is then where they meet."""
+    """Whether both ways of a branch could be taken as one; the frame is then where they meet.
+
+    A way may look at noisy numbers from before the branch, which makes them visible. They are so
+    on the other way too, and then nothing is left that happens on one way alone.
+    """
     meeting = meeting_points(frame.code)[frame.pc]
     if meeting is None or m.joining >= _DEEPEST or not m.is_public(truth):
         return False
+    before = m.extent()
+    if _joined_at(m, frame, truth, meeting):
+        return True
+    shown, *others = m.extent()
+    if shown == before[0] or tuple(others) != before[1:]:
+        return False
+    return _joined_at(m, frame, truth, meeting)
+
+
+def _joined_at(m: ContributionMachine, frame: CallFrame, truth: Any, meeting: int) -> bool:
     start, here = Snapshot(m.frames), frame.pc
     sizes = m.extent()
     m.joining += 1

@@ -6,6 +6,7 @@ import collections
 import dataclasses
 import enum
 import functools
+import logging
 import random
 import types
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from dpest.reading.contributions.forms import Unread
 from dpest.reading.contributions.values import (
     DrawMethod,
     Held,
+    Log,
     Map,
     ProgramObject,
     PublicValue,
@@ -110,6 +112,8 @@ def _adopted(m: ContributionMachine, value: Any, what: str) -> Any:
         return source
     if isinstance(value, (types.ModuleType, type, types.FunctionType)):
         return value
+    if type(value) in (logging.Logger, logging.RootLogger):
+        return Log()
     if isinstance(value, enum.Enum):
         return adopted(m, value.value, what) if isinstance(value, (int, str)) else value
     if isinstance(value, functools.partial):
@@ -175,9 +179,9 @@ def attribute(m: ContributionMachine, owner: Any, name: str) -> Any:
             return owner.kind
         if name == "__dict__":
             raise Unread("the attributes of an object, as a dict")
-        found = looked_up(owner.kind.__mro__, name)
-        if found is None and is_named_tuple(owner.kind) and name == "_asdict":
+        if is_named_tuple(owner.kind) and name == "_asdict":
             return Own(_asdict, (owner,))
+        found = looked_up(owner.kind.__mro__, name)
         return _bound(m, found, owner, owner.kind, name)
     if isinstance(owner, SuperLookup):
         order = type(owner.owner).__mro__ if not isinstance(owner.owner, ProgramObject) else (

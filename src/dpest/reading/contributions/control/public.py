@@ -196,6 +196,8 @@ class Publics(Keys):
     # Operators -----------------------------------------------------------------------------------
 
     def binary(self, op: str, a: Any, b: Any) -> Any:
+        if op == "%" and isinstance(a, str) and not is_plain(b):
+            return self.publicly(BINARY[op], a, b)
         if _opaque(a, b) and self._public_pair(a, b):
             return self.publicly(BINARY[op], a, b)
         return super().binary(op, a, b)

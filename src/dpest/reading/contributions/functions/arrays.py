@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpest.reading.contributions.arithmetic import is_nan, is_plain
+from dpest.reading.contributions.arithmetic import is_nan, is_plain, natively
 from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.forms import Unread
-from dpest.reading.contributions.functions.registry import as_array, entry, rows_of
+from dpest.reading.contributions.functions.registry import FUNCTIONS, as_array, entry, rows_of
 from dpest.reading.contributions.shapes import structured
 from dpest.reading.contributions.values import Rows, Seq, SmallArray
 
@@ -36,6 +36,24 @@ def _new_array(m: ContributionMachine, arguments: list[Any], named: dict[str, An
     if isinstance(value, SmallArray):
         return m.array(value) if copied is True else value.view(value.shape, list(value.cells))
     return as_array(m, value)
+
+
+def _filled_with_whole_numbers(function: Any) -> None:
+    """An array for counts. What is no whole number would be cut off in it: a replay shows that."""
+
+    def handler(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
+        if len(arguments) == 2 and not named:
+            arguments, named = arguments[:1], {"dtype": arguments[1]}
+        whole = set(named) == {"dtype"} and named["dtype"] in WHOLE_TYPES
+        if len(arguments) != 1 or not is_plain(arguments[0]) or not whole:
+            return NotImplemented
+        return natively(lambda shape: function(shape, dtype=int), arguments[0])
+
+    FUNCTIONS[function] = handler
+
+
+_filled_with_whole_numbers(np.zeros)
+_filled_with_whole_numbers(np.ones)
 
 
 @entry(np.asarray, np.asanyarray, np.ascontiguousarray, np.atleast_1d)

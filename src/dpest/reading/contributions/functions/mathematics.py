@@ -170,6 +170,17 @@ def _dot(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) ->
     return m.binary("@", a, b)
 
 
+@entry(np.outer)
+def _outer(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if all_plain(arguments, named):
+        return NotImplemented
+    a, b = (as_array(m, v) for v in given(arguments, named, "a", "b"))
+    if not all(isinstance(v, SmallArray) and len(v.shape) == 1 for v in (a, b)):
+        raise Unread("an outer product of other than two short lists of numbers")
+    cells = [m.mixed("*", x, y) for x in a.cells for y in b.cells]
+    return SmallArray((len(a.cells), len(b.cells)), cells)
+
+
 @entry(np.clip)
 def _clip(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if all_plain(arguments, named):

@@ -19,12 +19,13 @@ from scipy.special import logsumexp, softmax
 
 from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.calling import given
-from dpest.reading.contributions.control.objects import Own, PartialCall
+from dpest.reading.contributions.control.objects import Own, PartialCall, construct
 from dpest.reading.contributions.control.stack import Suspended
-from dpest.reading.contributions.forms import NOISE, SymbolicForm, Unread
-from dpest.reading.contributions.functions.registry import FUNCTIONS, entry
+from dpest.reading.contributions.forms import NOISE, RECORD, SymbolicForm, Unread
+from dpest.reading.contributions.functions.registry import FUNCTIONS, as_array, entry
 from dpest.reading.contributions.functions.selections import largest, of_record
 from dpest.reading.contributions.functions.units import has_unit
+from dpest.reading.contributions.persons import ends_of
 from dpest.reading.contributions.shapes import Record
 from dpest.reading.contributions.values import (
     Case,
@@ -245,6 +246,8 @@ for _function, _op in (
     FUNCTIONS[_function] = _operator(_op)
 
 
+_NUMBERS = (int, float)
+
 # Types -------------------------------------------------------------------------------------------
 
 
@@ -265,6 +268,10 @@ def _isinstance(m: ContributionMachine, arguments: _Arguments, named: _Named) ->
         return any(issubclass(known[type(value)], k) for k in wanted)
     if isinstance(value, Rows):
         return any(issubclass(np.ndarray if value.array else list, k) for k in wanted)
+    if isinstance(value, SymbolicForm) and all(
+        any(issubclass(k, w) for w in wanted) for k in _NUMBERS
+    ):
+        return True  # a replay hands in numbers of each type that the domain admits
     raise Unread("the type of a private value")
 
 
@@ -305,17 +312,42 @@ def _searched(side: str) -> Any:
     def handler(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
         """The place of a uniform number among sums of weights: which of them is chosen."""
         values, number = arguments[:2]
+        if _rows(m, number) is not None and not named and len(arguments) == 2:
+            each = as_array(m, number)
+            return m.per_record(lambda e: handler(m, [values, e], {}), each)
         if named or len(arguments) != 2 or m.is_public(tuple(arguments)):
             return NotImplemented if is_plain(tuple(arguments)) else m.publicly(
                 np.searchsorted, *arguments, **{"side": side, **named}
             )  # fmt: skip
         cells = values.cells if isinstance(values, SmallArray) else m.listed(values)
+        low = high = None
+        if isinstance(number, SymbolicForm) and m.terms.kind(number) == RECORD:
+            low, high = ends_of(m, number)
         for place, cell in enumerate(cells):
+            if is_number(cell) and low is not None and low > cell:
+                continue
+            if is_number(cell) and high is not None and high < cell:
+                return place
+            if low == cell and side == "right":
+                continue
             if m.decide(m.compare("<=" if side == "left" else "<", number, cell)):
                 return place
         return len(cells)
 
     return handler
+
+
+@entry(np.digitize)
+def _digitize(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
+    """The bin of each number: bins are public, and go up."""
+    value, bins, right = given(arguments, named, "x", "bins", "right", right=False)
+    edges = m.array(bins) if isinstance(bins, (Seq, tuple)) else bins
+    if is_plain(value) or not is_plain(edges) or not isinstance(edges, SmallArray):
+        return NotImplemented
+    if any(b <= a for a, b in itertools.pairwise(edges.cells)) or not isinstance(right, bool):
+        raise Unread("np.digitize by bins that don't go up")
+    place = FUNCTIONS[np.searchsorted if right else bisect.bisect_right]
+    return place(m, [edges, value], {})
 
 
 FUNCTIONS[np.searchsorted] = FUNCTIONS[bisect.bisect_left] = _searched("left")
@@ -473,6 +505,22 @@ def _asdict(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any
     if any(name not in value.attributes for name in names):
         raise Unread("a dict of an object without some of its fields")
     return Map({name: value.attributes[name] for name in names})
+
+
+@entry(dataclasses.astuple)
+def _astuple(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
+    found = _asdict(m, arguments, named)
+    return tuple(found.items.values()) if isinstance(found, Map) else found
+
+
+@entry(dataclasses.replace)
+def _replaced(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
+    """A new object with other values in some fields."""
+    value, *rest = arguments
+    if rest or not isinstance(value, ProgramObject) or not dataclasses.is_dataclass(value.kind):
+        return NotImplemented
+    names = [f.name for f in dataclasses.fields(value.kind) if f.init]
+    return construct(m, value.kind, [], {**{n: value.attributes[n] for n in names}, **named})
 
 
 @entry(types.SimpleNamespace)

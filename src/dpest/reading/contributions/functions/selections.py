@@ -12,6 +12,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.control.public import item_of
 from dpest.reading.contributions.forms import NOISE, SymbolicForm, Unread, form_of
@@ -50,12 +52,17 @@ def choose(m: ContributionMachine, pool: Any, size: Any, again: Any, p: Any) -> 
         return choose_by(m, pool, normalised(m, m.listed(p)))
     found = m.picked("choice")
     if size is not None:
-        return m.publicly(lambda a, i: [_chosen(a, j) for j in i], _pool(pool), found)
+        return m.publicly(_several, _pool(pool), found)
     return m.publicly(_chosen, _pool(pool), found)
 
 
 def _chosen(pool: Any, place: Any) -> Any:
     return place if isinstance(pool, int) else pool[place]
+
+
+def _several(pool: Any, places: Any) -> Any:
+    """As NumPy gives them: an array."""
+    return np.asarray(places if isinstance(pool, int) else np.asarray(pool)[places])
 
 
 def _pool(pool: Any) -> Any:

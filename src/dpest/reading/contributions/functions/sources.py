@@ -19,7 +19,7 @@ from dpest.reading.contributions.functions.noise import noise_like, uniform_draw
 from dpest.reading.contributions.functions.registry import FUNCTIONS, entry
 from dpest.reading.contributions.functions.selections import choose, choose_weighted
 from dpest.reading.contributions.functions.units import has_unit, is_positive
-from dpest.reading.contributions.values import Rows, Seq, UnseededGenerator
+from dpest.reading.contributions.values import PublicValue, Rows, Seq, UnseededGenerator
 from dpest.reading.domains.unit import Complement
 
 if TYPE_CHECKING:
@@ -196,7 +196,8 @@ def _choices(m: ContributionMachine, arguments: _Arguments, named: _Named) -> An
 
 def _sample(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     pool, k = given(arguments, named, "population", "k")
-    return choose(m, pool, k, False, None)
+    found = choose(m, pool, k, False, None)
+    return m.publicly(list, found) if isinstance(found, PublicValue) else found
 
 
 def _permutation(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:

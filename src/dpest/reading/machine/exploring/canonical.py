@@ -42,6 +42,7 @@ from dpest.reading.machine.values import (
     BoundMethod,
     Closure,
     DictView,
+    Journal,
     Known,
     Partial,
     RandomSource,
@@ -251,6 +252,8 @@ class CanonicalWalk:
             return self._identified(value)
         if kind is Known:
             return ("known", id(value.thing))
+        if kind is Journal:
+            return ("journal",)
         if kind is slice:
             return ("slice", *map(self.value, (value.start, value.stop, value.step)))
         if kind is frozenset:

@@ -77,6 +77,6 @@ def _changing_method(
         found = m.call(builtins.sorted, [owner], {"key": key, "reverse": reverse})
         owner.items = m.listed(found)
         return None
-    if name in ("index", "count") and m.is_public(owner):
+    if name in ("index", "count"):
         return m.publicly(method_of(name), owner, *arguments)
     raise Unread(f"the method `{name}` of a list")
