@@ -50,7 +50,7 @@ class ProgramReading:
             replayed(mechanism, self.code, length)
         except ReadingError as error:
             raise NotSmoothError(str(error)) from None
-        if any(name.endswith((".type", ".len")) for name in self.code.outputs):
+        if len(self.code.skeletons) > 1:
             raise NotSmoothError("outputs of several types or lengths")
         self.draws: dict[int, Symbol] = {}
         self.noises: dict[Symbol, Noise] = {}
@@ -82,7 +82,7 @@ class ProgramReading:
 
     def typed(self, place: int, value: float) -> Any:
         """An output of a finite set, as Python returns it."""
-        kind = self.code.kinds[place]
+        kind = self.code.skeletons[0].types[place]
         if kind == BOOL:
             return bool(value)
         return int(value) if kind in (INT, NUMPY_INT) else float(value)

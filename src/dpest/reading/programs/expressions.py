@@ -49,9 +49,11 @@ from dpest.reading.programs.values import (
     Quotient,
     Sequence_,
     Value,
+    divided,
     integer,
     joined,
     of_variable,
+    plain_value,
     plus,
     scaled,
 )
@@ -62,6 +64,12 @@ _DRAWS: dict[str, tuple[Family, tuple[str, ...]]] = {
     "exponential": ("exponential", ("scale", "size")),
 }
 _COINS = ("random", "uniform")
+_NUMPY_KINDS = {
+    INT: NUMPY_INT,
+    FLOAT: NUMPY_FLOAT,
+    NUMPY_INT: NUMPY_INT,
+    NUMPY_FLOAT: NUMPY_FLOAT,
+}
 
 
 class ProgramExpressions:
@@ -85,7 +93,7 @@ class ProgramExpressions:
 
     def value(self, node: ast.expr, state: ProgramState, before: list[Statement]) -> Value:
         if isinstance(node, ast.Constant):
-            return self._literal(node)
+            return plain_value(node.value)
         if isinstance(node, ast.Name):
             return self._name(node, state)
         if isinstance(node, (ast.List, ast.Tuple)):
@@ -114,29 +122,12 @@ class ProgramExpressions:
             return self._call(node, state, before)
         self._unknown(node)
 
-    def _literal(self, node: ast.Constant) -> Value:
-        value = node.value
-        if isinstance(value, bool):
-            return ProgramTruth(TRUE if value else FALSE)
-        if isinstance(value, int):
-            return integer(value)
-        if isinstance(value, float):
-            return ProgramNumber(number(Fraction(repr(value))), FLOAT)
-        return ProgramConstant(value)
-
     def _name(self, node: ast.Name, state: ProgramState) -> Value:
         if node.id in state.names:
             return state.names[node.id]
         if node.id not in state.globals:
             self.refuse(node, f"{node.id} may not have a value here", "Give it one before.")
-        value = state.globals[node.id]
-        if isinstance(value, bool):
-            return ProgramTruth(TRUE if value else FALSE)
-        if isinstance(value, int):
-            return integer(value)
-        if isinstance(value, float):
-            return ProgramNumber(number(Fraction(repr(value))), FLOAT)
-        return ProgramConstant(value)
+        return plain_value(state.globals[node.id])
 
     def number(self, node: ast.expr, state: ProgramState, before: list[Statement]) -> ProgramNumber:
         found = self.value(node, state, before)
@@ -179,7 +170,7 @@ class ProgramExpressions:
         if isinstance(node.op, ast.Mult) and left.constant is not None:
             return scaled(right, left.constant, kind)
         if isinstance(node.op, ast.Div) and right.constant:
-            return scaled(left, 1 / right.constant, joined(kind, FLOAT))
+            return scaled(left, 1 / right.constant, divided(left.kind, right.kind))
         if (self._curves and left.constant is None) or right.constant is None:
             found_curve = self._curved(node.op, left, right, before)
             if found_curve is not None:
@@ -512,9 +503,9 @@ def _as_array(_: ProgramExpressions, __: ast.Call, given: list[Value], *rest: An
         return None
     items = []
     for item in given[0].items:
-        if not isinstance(item, ProgramNumber):
+        if not isinstance(item, ProgramNumber) or item.kind not in _NUMPY_KINDS:
             return None
-        kind = NUMPY_FLOAT if item.kind in (FLOAT, NUMPY_FLOAT) else NUMPY_INT
+        kind = _NUMPY_KINDS[item.kind]
         items.append(ProgramNumber(item.form, kind))
     return Sequence_(tuple(items), "array") if len({i.kind for i in items}) == 1 else None
 
@@ -532,7 +523,7 @@ def _abs(
     minus = number(ZERO).plus(found.form, -ONE)
     then, other = Assign(name, minus), Assign(name, found.form)
     before.append(If(at_least_zero(minus, True), (then,), (other,)))
-    return of_variable(name, found.kind)
+    return of_variable(name, INT if found.kind == BOOL else found.kind)
 
 
 def _extreme(sign: Fraction, numpy: bool = False) -> _Rule:
@@ -556,7 +547,9 @@ def _extreme(sign: Fraction, numpy: bool = False) -> _Rule:
             before.append(If(at_least_zero(above, True), (Assign(name, item.form),), ()))
         kind = numbers[0].kind
         if numpy:
-            kind = joined(kind, NUMPY_INT)
+            if kind not in _NUMPY_KINDS:
+                return None
+            kind = _NUMPY_KINDS[kind]
         return of_variable(name, kind)
 
     return rule
