@@ -54,11 +54,13 @@ def output_names(skeletons: Iterable[ReturnSkeleton]) -> tuple[str, ...]:
 
 
 def returned(code: Program, skeletons: Sequence[ReturnSkeleton], where: str) -> frozenset[int]:
-    """The places of the skeletons that a program may return."""
+    """The places of the skeletons that a program may return; it sets the outputs and no others."""
+    outputs = {name for name in assigned(code) if name.split(".")[0] == OUT}
+    wanted = set(output_names(skeletons))
+    need(outputs == wanted, f"{where}: the outputs are not those of what is returned")
     if len(skeletons) == 1:
         return frozenset({0})
     found = frozenset(_stored(code, where))
-    need(bool(found), f"{where}: {SKELETON} is never set")
     need(found <= set(range(len(skeletons))), f"{where}: {SKELETON} is no place in the list")
     return found
 
