@@ -259,3 +259,23 @@ def nested(x, rng):
 
 def an_iterator(x, rng):
     return enumerate([])
+
+
+def numpy_positive(x, rng):
+    values = np.array([x])
+    return values[0] + rng.laplace() > 0
+
+
+def number_or_else(x, rng):
+    y = x + rng.laplace()
+    if y > 1000:
+        return y or True
+    return y
+
+
+def seldom_an_int(x, rng):
+    y = x + rng.laplace()
+    above = y > 0
+    if y > 5:
+        return abs(above)
+    return above

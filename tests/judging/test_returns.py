@@ -45,6 +45,9 @@ EQUAL = [
     (r.none_after, r.none_before, NEAR, 5, False),
     (r.none_after, r.none_after, NEAR, 1, True),
     (r.positive, r.positive_int, NEAR, 1, False),
+    (r.positive, r.numpy_positive, NEAR, 1, False),
+    (r.numpy_positive, r.numpy_positive, NEAR, 1, True),
+    (r.seldom_an_int, r.positive, SAME, 0, False),
     (r.positive_int, r.positive_int_at_once, NEAR, 1, True),
     (r.positive_int, r.positive_index, NEAR, 1, False),
     (r.true_or_zero, r.true_or_zero, NEAR, 1, True),
@@ -136,7 +139,8 @@ def test_a_postcondition_about_what_may_be_no_number_is_refused(first, second, p
 
 
 @pytest.mark.parametrize(
-    "function", [r.named, r.dictionary, r.text, r.a_set, r.nested, r.an_iterator]
+    "function",
+    [r.named, r.dictionary, r.text, r.a_set, r.nested, r.an_iterator, r.number_or_else],
 )
 def test_other_outputs_are_refused(function):
     with pytest.raises(DpestError):

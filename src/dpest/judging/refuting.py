@@ -233,7 +233,9 @@ def _kind(item: Any) -> str:
 
 
 def _coarse(kind: str) -> str:
-    return kind if kind in (NO_NUMBER, "bool") else "number"
+    if kind in ("bool", "numpy.bool"):
+        return "bool"
+    return kind if kind == NO_NUMBER else "number"
 
 
 def _may_relate(

@@ -18,7 +18,7 @@ OUT = "out"
 SKELETON = f"{OUT}.skeleton"
 SCALAR = "scalar"
 CONTAINERS = (SCALAR, "list", "tuple", "array", "range")
-NUMBER_TYPES = ("bool", "int", "float", "numpy.int64", "numpy.float64")
+NUMBER_TYPES = ("bool", "int", "float", "numpy.bool", "numpy.int64", "numpy.float64")
 NO_NUMBER = "None"
 _SHOWN = {"list": "[{}]", "tuple": "({})", "array": "array([{}])", "range": "range: {}"}
 

@@ -23,6 +23,7 @@ from dpest.reading.programs.values import (
     FLOAT,
     INT,
     NONE,
+    NUMPY_BOOL,
     NUMPY_FLOAT,
     NUMPY_INT,
     ProgramConstant,
@@ -34,6 +35,7 @@ from dpest.reading.programs.values import (
 
 _TYPES: dict[type, str] = {
     bool: BOOL,
+    np.bool_: NUMPY_BOOL,
     int: INT,
     float: FLOAT,
     type(None): NONE,
@@ -73,8 +75,8 @@ def _typed(item: Value, function: str) -> tuple[str, LinearTerm]:
     """The type of an item, and its value as a number."""
     if isinstance(item, ProgramNumber) and item.kind in _TYPES.values():
         return item.kind, item.form
-    if isinstance(item, ProgramTruth):
-        return BOOL, number(ONE if item.test == TRUE else ZERO)
+    if isinstance(item, ProgramTruth) and item.kind in _TYPES.values():
+        return item.kind, number(ONE if item.test == TRUE else ZERO)
     if isinstance(item, ProgramConstant) and item.value is None:
         return NONE, number(ZERO)
     what = "a list in a list" if isinstance(item, Sequence_) else "what is no number"

@@ -25,7 +25,6 @@ from dpest.kernel.judgments.skeletons import ReturnSkeleton, output_names
 from dpest.reading.programs.expressions import ProgramExpressions
 from dpest.reading.programs.outputs import ProgramReturn, finished, in_table
 from dpest.reading.programs.values import (
-    BOOL,
     FLOAT,
     Continue,
     ProgramConstant,
@@ -255,7 +254,7 @@ class Translator(ProgramExpressions):
             memory = state.memory(name)
             ways = (Assign(memory, number(Fraction(v))) for v in (1, 0))
             before.append(If(value.test, (next(ways),), (next(ways),)))
-            return state.with_(name, of_variable(memory, BOOL))
+            return state.with_(name, of_variable(memory, value.kind))
         if isinstance(value, Sequence_) and any(_is_free(item) for item in value.items):
             items = (
                 self.settled(f"{name}.{i}", item, state, before)
@@ -552,7 +551,7 @@ def _grows(node: ast.stmt) -> bool:
 def _plain(value: Value) -> ProgramNumber | None:
     """A number, or a bool that is known, as one."""
     if isinstance(value, ProgramTruth) and value.test in (TRUE, FALSE):
-        return ProgramNumber(number(Fraction(int(value.test == TRUE))), BOOL)
+        return ProgramNumber(number(Fraction(int(value.test == TRUE))), value.kind)
     return value if isinstance(value, ProgramNumber) else None
 
 

@@ -22,8 +22,10 @@ from dpest.kernel.judgments.assertions import (
 )
 
 BOOL, INT, FLOAT, NONE = "bool", "int", "float", "None"
-NUMPY_INT, NUMPY_FLOAT = "numpy.int64", "numpy.float64"
-FRACTION = "Fraction"
+NUMPY_INT, NUMPY_FLOAT, NUMPY_BOOL = "numpy.int64", "numpy.float64", "numpy.bool"
+NUMPY = frozenset({NUMPY_INT, NUMPY_FLOAT, NUMPY_BOOL})
+FRACTION, OTHER = "Fraction", "of a type that is not known"
+"""Kinds of numbers that may be used, and not returned."""
 _KINDS: dict[type, str] = {
     int: INT,
     float: FLOAT,
@@ -50,6 +52,7 @@ class ProgramTruth:
     """A bool that a test decides."""
 
     test: Assertion
+    kind: str = BOOL
 
 
 @dataclass(frozen=True)
@@ -148,11 +151,20 @@ def plus(one: ProgramNumber, other: ProgramNumber, factor: Fraction = ONE) -> Pr
 def joined(one: str, other: str) -> str:
     """The type of a sum or a product."""
     kinds = {one, other}
-    if kinds & {NUMPY_FLOAT, NUMPY_INT}:
+    if kinds & {OTHER, NUMPY_BOOL} or (FRACTION in kinds and kinds & NUMPY):
+        return OTHER
+    if kinds & NUMPY:
         return NUMPY_FLOAT if kinds & {FLOAT, NUMPY_FLOAT} else NUMPY_INT
     if FLOAT in kinds:
         return FLOAT
     return FRACTION if FRACTION in kinds else INT
+
+
+def compared(*kinds: str) -> str:
+    """The type of a comparison."""
+    if OTHER in kinds or (FRACTION in kinds and NUMPY.intersection(kinds)):
+        return OTHER
+    return NUMPY_BOOL if NUMPY.intersection(kinds) else BOOL
 
 
 def divided(one: str, other: str) -> str:
