@@ -26,6 +26,7 @@ from dpest.reading.programs.values import (
     NUMPY_BOOL,
     NUMPY_FLOAT,
     NUMPY_INT,
+    OTHER,
     ProgramConstant,
     ProgramNumber,
     ProgramTruth,
@@ -80,6 +81,8 @@ def _typed(item: Value, function: str) -> tuple[str, LinearTerm]:
     if isinstance(item, ProgramConstant) and item.value is None:
         return NONE, number(ZERO)
     what = "a list in a list" if isinstance(item, Sequence_) else "what is no number"
+    if isinstance(item, (ProgramNumber, ProgramTruth)):
+        what = f"a number of the type {item.kind}" if item.kind != OTHER else f"a number {OTHER}"
     raise UntraceableError(f"{function} returns {what}", "Return numbers, or a list of them.", "")
 
 
