@@ -233,21 +233,23 @@ def test_a_quantified_variable_can_not_be_named(judged):
 
 def test_a_frame_may_not_keep_what_is_changed():
     code = [{"do": "assign", "name": "out", "value": ["1", {}]}]
-    side = {"function": "f", "source": "", "inputs": ["x"], "outputs": ["out"], "code": code}
+    side = {"function": "f", "source": "", "inputs": ["x"], "code": code}
     zero = ["all", ["is", ["0", {"out<1>": "1"}, False]], ["is", ["0", {"out<1>": "-1"}, False]]]
+    cases = [{"weights": {i: "1", "2": "1"}} for i in ("0", "1")]
     certificate = {
-        "format": "dpest judgment 1",
+        "format": "dpest judgment 2",
         "method": "judgment",
+        "skeletons": [["scalar", ["int"]]],
         "first": side,
         "second": side,
         "pre": ["all"],
         "post": zero,
         "epsilon": "0",
         "delta": "0",
-        "derivation": {"rule": "frame", "keeps": zero, "proof": {"weights": {"0": "1", "2": "1"}}},
+        "derivation": {"rule": "frame", "keeps": zero, "proof": {"split": 0, "cases": cases}},
         "proof": {"weights": {}},
     }
-    with pytest.raises(Invalid):
+    with pytest.raises(Invalid, match="a variable is changed"):
         check(certificate)
 
 

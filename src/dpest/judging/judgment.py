@@ -23,6 +23,7 @@ from dpest.judging.deriving import (
 )
 from dpest.judging.entailing import proof_of
 from dpest.judging.loops import looped
+from dpest.judging.outputs import OutputTerm
 from dpest.judging.pointwise import pointwise
 from dpest.judging.refuting import JudgmentCounterexample, refuted
 from dpest.judging.showing import program_text, tree
@@ -37,13 +38,13 @@ from dpest.kernel.judgments.assertions import (
     Some,
     all_of,
     at_least_zero,
-    equal,
     negated,
     variable,
 )
 from dpest.kernel.judgments.checking import FORMAT
 from dpest.kernel.judgments.derivations import Derivations, Goal
 from dpest.kernel.judgments.entailments import Hand
+from dpest.kernel.judgments.skeletons import OUT
 from dpest.proofs.certificates import sealed
 from dpest.reading.programs.replaying import replayed
 from dpest.reading.programs.translation import ProgramCode, translated
@@ -115,8 +116,9 @@ def judge(
     A program is a function f(x, rng, **params) of one number, or of a list of `length` numbers (a
     pair of lengths, if they differ). `pre` speaks of the inputs, x<1> and x<2> (or x1 and x2) by
     the name of the function's first parameter; `post` of the outputs, out<1> and out<2>; without
-    one it says that the outputs are equal, which is (epsilon, delta)-privacy for the inputs in
-    `pre`. A decimal number stands for itself: 0.1 is 1/10.
+    one it says that the outputs are equal, in their containers, lengths and types, too, which is
+    (epsilon, delta)-privacy for the inputs in `pre`. A decimal number stands for itself: 0.1 is
+    1/10.
 
     A derivation is searched with shifts of noise by 0, by the numbers of both conditions and by
     `shifts`; it is reported only after the kernel has checked it, and after the programs were
@@ -125,7 +127,7 @@ def judge(
     first = as_mechanism(c1).with_params(params)
     second = first if c2 is None else as_mechanism(c2).with_params(params)
     lengths = length if isinstance(length, tuple) else (length, length)
-    codes = _read(first, lengths[0], seed), _read(second, lengths[1], seed)
+    codes = _together(_read(first, lengths[0], seed), _read(second, lengths[1], seed))
     before = parsed(pre, _inputs(codes))
     after = parsed(post, _outputs(codes)) if post is not None else _equal_outputs(codes)
     cost = DerivationCost(_number(epsilon, "epsilon"), _number(delta, "delta"))
@@ -144,6 +146,12 @@ def _read(mechanism: Mechanism, length: int | None, seed: int) -> ProgramCode:
     code = translated(mechanism, length)
     replayed(mechanism, code, length, seed)
     return code
+
+
+def _together(one: ProgramCode, two: ProgramCode) -> tuple[ProgramCode, ProgramCode]:
+    """Both with the same outputs: of all skeletons that either may return."""
+    table = tuple(dict.fromkeys((*one.skeletons, *two.skeletons)))
+    return one.among(table), two.among(table)
 
 
 def _number(value: float | Fraction | str, name: str) -> Fraction:
@@ -166,25 +174,13 @@ def _inputs(codes: tuple[ProgramCode, ProgramCode]) -> dict[str, LinearTerm | li
     return names
 
 
-def _outputs(codes: tuple[ProgramCode, ProgramCode]) -> dict[str, LinearTerm | list[LinearTerm]]:
-    names: dict[str, LinearTerm | list[LinearTerm]] = {}
-    for side, code in enumerate(codes, 1):
-        items = [
-            variable(f"{n}<{side}>") for n in code.outputs if not n.endswith((".type", ".len"))
-        ]
-        names[f"out{side}"] = items[0] if "out" in code.outputs else items
-        if "out.len" in code.outputs:
-            names[f"len{side}"] = variable(f"out.len<{side}>")
-    return names
+def _outputs(codes: tuple[ProgramCode, ProgramCode]) -> dict[str, OutputTerm]:
+    return {f"{OUT}{side}": OutputTerm(code, side) for side, code in enumerate(codes, 1)}
 
 
 def _equal_outputs(codes: tuple[ProgramCode, ProgramCode]) -> Assertion:
-    one, two = codes
-    if one.outputs != two.outputs:
-        raise InputError(
-            f"{one.function} and {two.function} have different outputs: give a post condition"
-        )
-    return all_of(*(equal(variable(f"{n}<1>"), variable(f"{n}<2>")) for n in one.outputs))
+    one, two = _outputs(codes).values()
+    return one.is_output(two)
 
 
 def _question(
@@ -234,6 +230,7 @@ def _derived(
         certificate = {
             "format": FORMAT,
             "method": "judgment",
+            "skeletons": [[s.container, list(s.types)] for s in one.table],
             "first": _side(one),
             "second": _side(two),
             "pre": assertion_json(pre),
@@ -252,7 +249,6 @@ def _side(code: ProgramCode) -> dict[str, Any]:
         "function": code.function,
         "source": code.source,
         "inputs": list(code.inputs),
-        "outputs": list(code.outputs),
         "code": program_json(code.program),
     }
 

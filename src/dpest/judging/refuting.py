@@ -2,7 +2,7 @@
 
 {Φ} c₁ ~(ε,δ) c₂ {Ψ} is false if for some inputs in Φ and some event A of the first output
 Pr[A] > e^ε·Pr[Ψ(A)] + δ. Inputs are corners of Φ; outputs without reals are compared as a whole
-(the worst event by a linear program), real ones by half-lines.
+(the worst event by a linear program), real ones by their skeletons and by half-lines.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ import numpy as np
 from dpest.ask.declaration import Mechanism
 from dpest.errors import DpestError
 from dpest.exact.outputs.output import RELEASED, OutputDistribution, output_distribution
-from dpest.judging.entailing import holds, largest
+from dpest.geometry.linear import rational
+from dpest.judging.entailing import contradiction, holds, largest
 from dpest.kernel.forms import ONE, ZERO, LinearInequality
 from dpest.kernel.judgments.assertions import (
     All,
@@ -27,9 +28,12 @@ from dpest.kernel.judgments.assertions import (
     Some,
     at_least_zero,
     number,
+    substituted,
     variable,
 )
 from dpest.kernel.judgments.entailments import Hand
+from dpest.kernel.judgments.programs import has_loop
+from dpest.kernel.judgments.skeletons import NO_NUMBER, SCALAR, SKELETON
 from dpest.notions.relations import lifting
 from dpest.reading.programs.translation import ProgramCode
 from dpest.reading.trace import trace
@@ -39,8 +43,8 @@ _CORNERS = 24
 _FEW = 8
 _BOX = 10
 _MARGIN = 1e-7
-_TYPES = {bool: 0, int: 1, float: 2, type(None): 3, np.int64: 4, np.float64: 5}
 _MOST_OUTCOMES = 600
+_CONTAINERS: dict[type, str] = {list: "list", tuple: "tuple", np.ndarray: "array", range: "range"}
 
 
 @dataclass(frozen=True)
@@ -73,8 +77,11 @@ def refuted(
     seed: int,
 ) -> JudgmentCounterexample | None:
     """A counterexample, if a corner of the precondition has one."""
-    scalar = codes[0].outputs == codes[1].outputs == ("out",)
-    for one, two in itertools.islice(_corners(pre, codes, seed), _FEW if scalar else None):
+    apart = _never_related(codes, post)
+    alone = all(map(_is_number, codes))
+    for one, two in itertools.islice(_corners(pre, codes, seed), _FEW if alone else None):
+        if apart and cost[1] < 1:
+            return _by_skeletons(codes, cost, (one, two))
         try:
             found = _at(mechanisms, codes, post, cost, (one, two))
         except DpestError:
@@ -150,14 +157,11 @@ def _at(
     outcomes = [law.outcomes for law in laws]
     if max(len(o) for o in outcomes) > _MOST_OUTCOMES:
         return None
-    real = any(RELEASED in flatten(o.output)[1] for law in outcomes for o in law)
-    if real:
-        return _by_half_lines(mechanisms, codes, post, cost, inputs)
     points = [
-        [_outputs(o.output, code, side) for o in law]
+        [_points(o.output, code, side) for o in law]
         for side, (law, code) in enumerate(zip(outcomes, codes, strict=True), 1)
     ]
-    relation = np.array([[holds(post, {**a, **b}) for b in points[1]] for a in points[0]])
+    relation = np.array([[_may_relate(post, a, b) for b in points[1]] for a in points[0]])
     p, q = ([o.probability for o in law] for law in outcomes)
     total = math.fsum(p), math.fsum(q)
     if min(total) < 1 - 1e-9 or max(total) > 1 + 1e-9:
@@ -166,7 +170,8 @@ def _at(
         [v / total[0] for v in p], [v / total[1] for v in q], relation, float(cost[0]), star=True
     )
     if found.event_delta <= float(cost[1]) + _MARGIN:
-        return None
+        real = any(RELEASED in flatten(o.output)[1] for law in outcomes for o in law)
+        return _by_half_lines(mechanisms, codes, post, cost, inputs) if real else None
     chosen = sorted(found.event)
     image = [j for j in range(len(q)) if relation[chosen, j].any()]
     return JudgmentCounterexample(
@@ -191,17 +196,89 @@ def _law(mechanism: Mechanism, x: Any) -> OutputDistribution:
     return found
 
 
-def _outputs(output: Any, code: ProgramCode, side: int) -> dict[str, Fraction]:
-    """The output variables of an output without reals."""
-    several = isinstance(output, (list, tuple, np.ndarray))
-    items = list(output) if several else [output]
-    names = [n for n in code.outputs if not n.endswith((".type", ".len"))]
-    point = {f"{n}<{side}>": ZERO for n in code.outputs}
-    for name, item in zip(names, items, strict=False):
-        point[f"{name}<{side}>"] = ZERO if item is None else Fraction(repr(item + 0))
-        point[f"{name}.type<{side}>"] = Fraction(_TYPES.get(type(item), 2))
-    point[f"out.len<{side}>"] = Fraction(len(items))
-    return point
+def _points(output: Any, code: ProgramCode, side: int) -> list[dict[str, Fraction]]:
+    """What is known of the output variables, for each skeleton that the output may have.
+
+    The exact engine takes 1 and 1.0 for one number, and a released real has no value: an outcome
+    may stand for several skeletons, and for any real.
+    """
+    container = next((n for kind, n in _CONTAINERS.items() if isinstance(output, kind)), SCALAR)
+    items = [output] if container == SCALAR else list(output)
+    found = []
+    for place, skeleton in enumerate(code.table):
+        fits = skeleton in code.skeletons and skeleton.container == container
+        if not fits or list(map(_coarse, skeleton.types)) != list(map(_kind, items)):
+            continue
+        point = {f"{n}<{side}>": ZERO for n in code.outputs}
+        point[f"{SKELETON}<{side}>"] = Fraction(place)
+        for name, item in zip(skeleton.names, items, strict=True):
+            if item is RELEASED:
+                del point[f"{name}<{side}>"]
+            elif item is not None:
+                point[f"{name}<{side}>"] = rational(item)
+        found.append(point)
+    if not found:
+        raise DpestError("an outcome that the program does not have")
+    return found
+
+
+def _kind(item: Any) -> str:
+    if item is None:
+        return NO_NUMBER
+    if isinstance(item, (bool, np.bool_)):
+        return "bool"
+    if item is RELEASED or isinstance(item, (int, float, Fraction, np.integer, np.floating)):
+        return "number"
+    raise DpestError("an outcome that the program does not have")
+
+
+def _coarse(kind: str) -> str:
+    if kind in ("bool", "numpy.bool"):
+        return "bool"
+    return kind if kind == NO_NUMBER else "number"
+
+
+def _may_relate(
+    post: Assertion, first: list[dict[str, Fraction]], second: list[dict[str, Fraction]]
+) -> bool:
+    """Whether the postcondition may hold: an image may be too large, and never too small."""
+    for one, two in itertools.product(first, second):
+        known = {name: number(value) for name, value in (*one.items(), *two.items())}
+        if contradiction(Hand((), ()).with_(substituted(post, known))) is None:
+            return True
+    return False
+
+
+def _never_related(codes: tuple[ProgramCode, ProgramCode], post: Assertion) -> bool:
+    """Whether no two outputs satisfy the postcondition, and both programs come to their ends."""
+    if any(has_loop(code.program) for code in codes):
+        return False
+    points: list[list[dict[str, Fraction]]] = []
+    for side, code in enumerate(codes, 1):
+        places = [code.table.index(s) for s in code.skeletons]
+        points.append([{f"{SKELETON}<{side}>": Fraction(place)} for place in places])
+    return not _may_relate(post, *points)
+
+
+def _by_skeletons(
+    codes: tuple[ProgramCode, ProgramCode], cost: tuple[Fraction, Fraction], inputs: tuple[Any, Any]
+) -> JudgmentCounterexample:
+    """Every output is an event whose image is empty."""
+    first, second = (" or ".join(map(str, code.skeletons)) for code in codes)
+    return JudgmentCounterexample(
+        *inputs,
+        f"out<1> is {first}",
+        f"out<2> is related, where it is {second}",
+        1.0,
+        0.0,
+        float(cost[0]),
+        float(cost[1]),
+    )
+
+
+def _is_number(code: ProgramCode) -> bool:
+    """Whether the output is one number, on every way."""
+    return all(s.container == SCALAR and NO_NUMBER not in s.types for s in code.skeletons)
 
 
 def _by_half_lines(
@@ -212,7 +289,7 @@ def _by_half_lines(
     inputs: tuple[Any, Any],
 ) -> JudgmentCounterexample | None:
     """Events out ≥ t and out ≤ t of a single real output, on a few t around both inputs."""
-    if codes[0].outputs != ("out",) or codes[1].outputs != ("out",):
+    if not all(map(_is_number, codes)):
         return None
     epsilon, delta = map(float, cost)
     for t in _thresholds(inputs):

@@ -35,7 +35,7 @@ from dpest.noise.family import Noise
 from dpest.reading.paths import Path, Trace
 from dpest.reading.programs.replaying import replayed
 from dpest.reading.programs.translation import ProgramCode, translated
-from dpest.reading.programs.values import BOOL, INT, NUMPY_INT, Product
+from dpest.reading.programs.values import BOOL, INT, NUMPY_BOOL, NUMPY_INT, Product
 from dpest.running.skeleton import Leaf
 
 _MOST_EVENT_PATHS = 512
@@ -50,7 +50,7 @@ class ProgramReading:
             replayed(mechanism, self.code, length)
         except ReadingError as error:
             raise NotSmoothError(str(error)) from None
-        if any(name.endswith((".type", ".len")) for name in self.code.outputs):
+        if len(self.code.skeletons) > 1:
             raise NotSmoothError("outputs of several types or lengths")
         self.draws: dict[int, Symbol] = {}
         self.noises: dict[Symbol, Noise] = {}
@@ -82,8 +82,8 @@ class ProgramReading:
 
     def typed(self, place: int, value: float) -> Any:
         """An output of a finite set, as Python returns it."""
-        kind = self.code.kinds[place]
-        if kind == BOOL:
+        kind = self.code.skeletons[0].types[place]
+        if kind in (BOOL, NUMPY_BOOL):
             return bool(value)
         return int(value) if kind in (INT, NUMPY_INT) else float(value)
 

@@ -12,8 +12,9 @@ from .assertions import SIDED, Assertion, assertion_text, read_assertion, variab
 from .derivations import Derivations, Goal
 from .entailments import need_entailed
 from .programs import Program, read_program
+from .skeletons import ReturnSkeleton, output_names, read_skeletons, returned
 
-FORMAT = "dpest judgment 1"
+FORMAT = "dpest judgment 2"
 
 
 @dataclass(frozen=True)
@@ -22,10 +23,12 @@ class Judgment:
 
     `functions` are the names of the functions that the programs were read from, and `sources` the
     digests of their sources; whether the programs are theirs is for those to say who can read them.
+    `returns` are the skeletons of what each may return.
     """
 
     functions: tuple[str, str]
     sources: tuple[str, str]
+    returns: tuple[tuple[ReturnSkeleton, ...], tuple[ReturnSkeleton, ...]]
     pre: Assertion
     post: Assertion
     epsilon: Fraction
@@ -34,7 +37,17 @@ class Judgment:
     def __str__(self) -> str:
         one, two = self.functions
         cost = f"({self.epsilon}, {self.delta})"
-        return f"{{{assertion_text(self.pre)}}} {one} ~{cost} {two} {{{assertion_text(self.post)}}}"
+        asked = (
+            f"{{{assertion_text(self.pre)}}} {one} ~{cost} {two} {{{assertion_text(self.post)}}}"
+        )
+        return f"{asked}, where {self._returns()}"
+
+    def _returns(self) -> str:
+        each = [
+            f"{name} returns {' or '.join(map(str, found))}"
+            for name, found in zip(self.functions, self.returns, strict=True)
+        ]
+        return each[0] if each[0] == each[1] else " and ".join(each)
 
 
 @dataclass(frozen=True)
@@ -42,7 +55,7 @@ class _ProgramSide:
     function: str
     source: str
     inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
+    returns: tuple[ReturnSkeleton, ...]
     code: Program
 
 
@@ -64,11 +77,12 @@ def _check(certificate: object) -> Judgment:
     fields.optional("digest")
     need(fields.text("format") == FORMAT, "judgment: another format")
     need(fields.text("method") == "judgment", "judgment: another method")
-    one, two = _side(fields.inner("first")), _side(fields.inner("second"))
+    skeletons = read_skeletons(fields.take("skeletons"), "skeletons")
+    one, two = (_side(fields.inner(key), skeletons) for key in ("first", "second"))
     pre = read_assertion(fields.take("pre"), SIDED, "pre")
     post = read_assertion(fields.take("post"), SIDED, "post")
     _need_of(pre, one.inputs, two.inputs, "pre")
-    _need_of(post, one.outputs, two.outputs, "post")
+    _need_of(post, output_names(skeletons), output_names(skeletons), "post")
     epsilon, delta = fields.number("epsilon"), fields.number("delta")
     goal = Goal(one.code, two.code, post)
     shown = Derivations().check(fields.take("derivation"), goal, "derivation")
@@ -77,15 +91,19 @@ def _check(certificate: object) -> Judgment:
     need(shown.epsilon <= epsilon, f"epsilon: the derivation costs {shown.epsilon}")
     need(shown.delta <= delta, f"delta: the derivation costs {shown.delta}")
     names, sources = (one.function, two.function), (one.source, two.source)
-    return Judgment(names, sources, pre, post, epsilon, delta)
+    return Judgment(names, sources, (one.returns, two.returns), pre, post, epsilon, delta)
 
 
-def _side(fields: Fields) -> _ProgramSide:
+def _side(fields: Fields, skeletons: tuple[ReturnSkeleton, ...]) -> _ProgramSide:
     function, source = fields.text("function"), fields.text("source")
-    inputs, outputs = fields.texts("inputs"), fields.texts("outputs")
+    inputs = fields.texts("inputs")
     code = read_program(fields.take("code"), fields.where)
     fields.done()
-    return _ProgramSide(function, sha256(source), inputs, outputs, code)
+    both = set(inputs) & set(output_names(skeletons))
+    need(not both, f"{fields.where}: an input that is an output")
+    places = sorted(returned(code, skeletons, fields.where))
+    returns = tuple(skeletons[place] for place in places)
+    return _ProgramSide(function, sha256(source), inputs, returns, code)
 
 
 def _need_of(

@@ -37,8 +37,10 @@ from dpest.reading.programs.values import (
     BOOL,
     FLOAT,
     INT,
+    NUMPY_BOOL,
     NUMPY_FLOAT,
     NUMPY_INT,
+    OTHER,
     Apply,
     Product,
     ProgramConstant,
@@ -49,9 +51,12 @@ from dpest.reading.programs.values import (
     Quotient,
     Sequence_,
     Value,
+    compared,
+    divided,
     integer,
     joined,
     of_variable,
+    plain_value,
     plus,
     scaled,
 )
@@ -62,6 +67,12 @@ _DRAWS: dict[str, tuple[Family, tuple[str, ...]]] = {
     "exponential": ("exponential", ("scale", "size")),
 }
 _COINS = ("random", "uniform")
+_NUMPY_KINDS = {
+    INT: NUMPY_INT,
+    FLOAT: NUMPY_FLOAT,
+    NUMPY_INT: NUMPY_INT,
+    NUMPY_FLOAT: NUMPY_FLOAT,
+}
 
 
 class ProgramExpressions:
@@ -85,7 +96,7 @@ class ProgramExpressions:
 
     def value(self, node: ast.expr, state: ProgramState, before: list[Statement]) -> Value:
         if isinstance(node, ast.Constant):
-            return self._literal(node)
+            return plain_value(node.value)
         if isinstance(node, ast.Name):
             return self._name(node, state)
         if isinstance(node, (ast.List, ast.Tuple)):
@@ -97,11 +108,11 @@ class ProgramExpressions:
             return self._binary(node, left, self.value(node.right, state, before), before)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             found = self.number(node.operand, state, before)
-            return scaled(found, -ONE, INT if found.kind == BOOL else found.kind)
+            return scaled(found, -ONE, joined(found.kind, INT))
         if isinstance(node, (ast.Compare, ast.BoolOp)) or (
             isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
         ):
-            return ProgramTruth(self.test(node, state, before))
+            return self.truth(node, state, before)
         if isinstance(node, ast.Subscript):
             return self._item(node, state, before)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -114,29 +125,12 @@ class ProgramExpressions:
             return self._call(node, state, before)
         self._unknown(node)
 
-    def _literal(self, node: ast.Constant) -> Value:
-        value = node.value
-        if isinstance(value, bool):
-            return ProgramTruth(TRUE if value else FALSE)
-        if isinstance(value, int):
-            return integer(value)
-        if isinstance(value, float):
-            return ProgramNumber(number(Fraction(repr(value))), FLOAT)
-        return ProgramConstant(value)
-
     def _name(self, node: ast.Name, state: ProgramState) -> Value:
         if node.id in state.names:
             return state.names[node.id]
         if node.id not in state.globals:
             self.refuse(node, f"{node.id} may not have a value here", "Give it one before.")
-        value = state.globals[node.id]
-        if isinstance(value, bool):
-            return ProgramTruth(TRUE if value else FALSE)
-        if isinstance(value, int):
-            return integer(value)
-        if isinstance(value, float):
-            return ProgramNumber(number(Fraction(repr(value))), FLOAT)
-        return ProgramConstant(value)
+        return plain_value(state.globals[node.id])
 
     def number(self, node: ast.expr, state: ProgramState, before: list[Statement]) -> ProgramNumber:
         found = self.value(node, state, before)
@@ -149,11 +143,11 @@ class ProgramExpressions:
             return found
         if isinstance(found, ProgramTruth):
             if found.test in (TRUE, FALSE):
-                return ProgramNumber(number(ONE if found.test == TRUE else ZERO), BOOL)
+                return ProgramNumber(number(ONE if found.test == TRUE else ZERO), found.kind)
             name = self.fresh(state)
             then, other = Assign(name, number(ONE)), Assign(name, number(ZERO))
             before.append(If(found.test, (then,), (other,)))
-            return of_variable(name, BOOL)
+            return of_variable(name, found.kind)
         return self.refuse(node, f"`{ast.unparse(node)}` is no number")
 
     def constant(self, node: ast.expr, state: ProgramState) -> Fraction:
@@ -179,7 +173,7 @@ class ProgramExpressions:
         if isinstance(node.op, ast.Mult) and left.constant is not None:
             return scaled(right, left.constant, kind)
         if isinstance(node.op, ast.Div) and right.constant:
-            return scaled(left, 1 / right.constant, joined(kind, FLOAT))
+            return scaled(left, 1 / right.constant, divided(left.kind, right.kind))
         if (self._curves and left.constant is None) or right.constant is None:
             found_curve = self._curved(node.op, left, right, before)
             if found_curve is not None:
@@ -304,47 +298,55 @@ class ProgramExpressions:
     # Tests
 
     def test(self, node: ast.expr, state: ProgramState, before: list[Statement]) -> Assertion:
+        return self.truth(node, state, before).test
+
+    def truth(self, node: ast.expr, state: ProgramState, before: list[Statement]) -> ProgramTruth:
+        """Whether a value counts as true; its kind is that of the value."""
         if isinstance(node, ast.BoolOp):
             # Python stops at the first that decides; a draw there would not be made always.
             first, rest = node.values[0], node.values[1:]
-            found = [self.test(first, state, before)]
+            found = [self.truth(first, state, before)]
             for part in rest:
                 inside: list[Statement] = []
-                found.append(self.test(part, state, inside))
+                found.append(self.truth(part, state, inside))
                 if inside:
                     self.refuse(part, "noise or a choice inside of `and`/`or`", "Draw before.")
-            return (all_of if isinstance(node.op, ast.And) else any_of)(*found)
+            join = all_of if isinstance(node.op, ast.And) else any_of
+            return ProgramTruth(join(*(f.test for f in found)), _one_kind(found))
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            return negated(self.test(node.operand, state, before))
+            return ProgramTruth(negated(self.test(node.operand, state, before)))
         if isinstance(node, ast.Compare):
             return self._compare(node, state, before)
         found_value = self.value(node, state, before)
         if isinstance(found_value, ProgramTruth):
-            return found_value.test
+            return found_value
         if isinstance(found_value, ProgramNumber):
-            return negated(equal(found_value.form, number(ZERO)))
+            boolean = found_value.kind in (BOOL, NUMPY_BOOL)
+            test = negated(equal(found_value.form, number(ZERO)))
+            return ProgramTruth(test, found_value.kind if boolean else OTHER)
         if isinstance(found_value, ProgramConstant) and not isinstance(
             found_value.value, ProgramGenerator
         ):
-            return TRUE if found_value.value else FALSE
+            return ProgramTruth(TRUE if found_value.value else FALSE, OTHER)
         return self.refuse(node, f"`{ast.unparse(node)}` is no test")
 
     def _compare(
         self, node: ast.Compare, state: ProgramState, before: list[Statement]
-    ) -> Assertion:
+    ) -> ProgramTruth:
         coin = self._coin(node, state, before)
         if coin is not None:
             return coin
         operands = [self.value(e, state, before) for e in (node.left, *node.comparators)]
-        found: list[Assertion] = []
+        found: list[ProgramTruth] = []
         for op, left, right in zip(node.ops, operands, operands[1:], strict=False):
             if isinstance(op, (ast.Is, ast.IsNot)) or isinstance(right, ProgramConstant):
-                found.append(self._identity(node, op, left, right))
+                found.append(ProgramTruth(self._identity(node, op, left, right)))
                 continue
-            one = self.as_number(left, node, before, state).form
-            two = self.as_number(right, node, before, state).form
-            found.append(self._order(node, op, one, two))
-        return all_of(*found)
+            one = self.as_number(left, node, before, state)
+            two = self.as_number(right, node, before, state)
+            test = self._order(node, op, one.form, two.form)
+            found.append(ProgramTruth(test, compared(one.kind, two.kind)))
+        return ProgramTruth(all_of(*(f.test for f in found)), _one_kind(found))
 
     def _order(
         self, node: ast.Compare, op: ast.cmpop, one: LinearTerm, two: LinearTerm
@@ -372,7 +374,7 @@ class ProgramExpressions:
 
     def _coin(
         self, node: ast.Compare, state: ProgramState, before: list[Statement]
-    ) -> Assertion | None:
+    ) -> ProgramTruth | None:
         """`rng.random() < p`: a coin that shows 1 with chance p."""
         call = node.left
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)):
@@ -382,6 +384,7 @@ class ProgramExpressions:
         if call.args or call.keywords or len(node.ops) != 1:
             self._unknown(node)
         chance = self.constant(node.comparators[0], state)
+        kind = compared(FLOAT, self.number(node.comparators[0], state, []).kind)
         if not 0 <= chance <= 1:
             self.refuse(node, f"{chance} is no chance")
         if not isinstance(node.ops[0], (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
@@ -389,7 +392,8 @@ class ProgramExpressions:
         name = self.fresh(state)
         before.append(DrawStatement(name, number(ZERO), StatedNoise("bernoulli", chance)))
         below = at_least_zero(variable(name).plus(number(Fraction(1, 2)), -ONE))
-        return below if isinstance(node.ops[0], (ast.Lt, ast.LtE)) else negated(below)
+        is_below = isinstance(node.ops[0], (ast.Lt, ast.LtE))
+        return ProgramTruth(below if is_below else negated(below), kind)
 
     def _is_generator(self, node: ast.expr, state: ProgramState) -> bool:
         found = state.names.get(node.id) if isinstance(node, ast.Name) else None
@@ -437,6 +441,12 @@ class ProgramExpressions:
             before.append(DrawStatement(name, centre, StatedNoise(family, size)))
             items.append(of_variable(name, NUMPY_FLOAT))
         return Sequence_(tuple(items), "array")
+
+
+def _one_kind(found: list[ProgramTruth]) -> str:
+    """`and`, `or` and chains give one of their parts."""
+    kinds = {truth.kind for truth in found}
+    return kinds.pop() if len(kinds) == 1 else OTHER
 
 
 def _drawn_at(value: Value, before: list[Statement]) -> int | None:
@@ -512,9 +522,9 @@ def _as_array(_: ProgramExpressions, __: ast.Call, given: list[Value], *rest: An
         return None
     items = []
     for item in given[0].items:
-        if not isinstance(item, ProgramNumber):
+        if not isinstance(item, ProgramNumber) or item.kind not in _NUMPY_KINDS:
             return None
-        kind = NUMPY_FLOAT if item.kind in (FLOAT, NUMPY_FLOAT) else NUMPY_INT
+        kind = _NUMPY_KINDS[item.kind]
         items.append(ProgramNumber(item.form, kind))
     return Sequence_(tuple(items), "array") if len({i.kind for i in items}) == 1 else None
 
@@ -532,7 +542,7 @@ def _abs(
     minus = number(ZERO).plus(found.form, -ONE)
     then, other = Assign(name, minus), Assign(name, found.form)
     before.append(If(at_least_zero(minus, True), (then,), (other,)))
-    return of_variable(name, found.kind)
+    return of_variable(name, INT if found.kind == BOOL else found.kind)
 
 
 def _extreme(sign: Fraction, numpy: bool = False) -> _Rule:
@@ -556,7 +566,9 @@ def _extreme(sign: Fraction, numpy: bool = False) -> _Rule:
             before.append(If(at_least_zero(above, True), (Assign(name, item.form),), ()))
         kind = numbers[0].kind
         if numpy:
-            kind = joined(kind, NUMPY_INT)
+            if kind not in _NUMPY_KINDS:
+                return None
+            kind = _NUMPY_KINDS[kind]
         return of_variable(name, kind)
 
     return rule

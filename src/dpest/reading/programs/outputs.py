@@ -1,26 +1,32 @@
-"""What a translated function returns, as variables: values, and where they differ types and length.
+"""What a translated function returns, as variables: its numbers, and which skeleton they are in.
 
-Everything that a receiver sees is part of the output: of a list its length, of an item its type.
+Everything that a receiver sees is part of the output: the container, of a list its length, of an
+item its type.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
+
+import numpy as np
 
 from dpest.errors import UntraceableError
 from dpest.kernel.forms import ONE, ZERO
 from dpest.kernel.judgments.assertions import FALSE, TRUE, LinearTerm, number
 from dpest.kernel.judgments.programs import Assign, If, Program, Statement
+from dpest.kernel.judgments.skeletons import SCALAR, SKELETON, ReturnSkeleton, output_names
 from dpest.reading.programs.values import (
     BOOL,
     FLOAT,
     INT,
     NONE,
+    NUMPY_BOOL,
     NUMPY_FLOAT,
     NUMPY_INT,
+    OTHER,
     ProgramConstant,
     ProgramNumber,
     ProgramTruth,
@@ -28,45 +34,29 @@ from dpest.reading.programs.values import (
     Value,
 )
 
-OUT = "out"
-_KINDS = {BOOL: 0, INT: 1, FLOAT: 2, NONE: 3, NUMPY_INT: 4, NUMPY_FLOAT: 5}
+_TYPES: dict[type, str] = {
+    bool: BOOL,
+    np.bool_: NUMPY_BOOL,
+    int: INT,
+    float: FLOAT,
+    type(None): NONE,
+    np.int64: NUMPY_INT,
+    np.float64: NUMPY_FLOAT,
+}
 
 
 @dataclass(frozen=True)
 class ProgramReturn:
-    """The end of a path while a function is read; `kind`: scalar, list, tuple or array."""
+    """The end of a path while a function is read; `kind`: scalar, list, tuple, array or range."""
 
     items: tuple[Value, ...]
     kind: str
 
 
-@dataclass(frozen=True)
-class ReturnShape:
-    """What all returns have in common."""
-
-    container: str
-    most: int
-    lengths: bool
-    mixed: frozenset[int]
-    """The places whose items have several types."""
-    types: tuple[str, ...]
-    """The type of each item that has one; empty where one has several."""
-
-    @property
-    def names(self) -> list[str]:
-        return [OUT] if self.container == "scalar" else [f"{OUT}.{i}" for i in range(self.most)]
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        names = self.names
-        kinds = [f"{names[i]}.type" for i in sorted(self.mixed)]
-        return (*names, *kinds, *([f"{OUT}.len"] if self.lengths else []))
-
-
-def finished(code: tuple[Any, ...], function: str) -> tuple[ReturnShape, Program]:
-    """The outputs, and the program with every return as assignments to them."""
-    shape = _shape(list(_returns(code)), function)
-    return shape, _with_outputs(code, shape, shape.names, function)
+def finished(code: tuple[Any, ...], function: str) -> tuple[tuple[ReturnSkeleton, ...], Program]:
+    """The skeletons of all returns, and the program with every return as assignments to outputs."""
+    skeletons = tuple(dict.fromkeys(_skeleton(r, function) for r in _returns(code)))
+    return skeletons, _with_outputs(code, skeletons, function)
 
 
 def _returns(code: tuple[Any, ...]) -> Iterator[ProgramReturn]:
@@ -78,71 +68,103 @@ def _returns(code: tuple[Any, ...]) -> Iterator[ProgramReturn]:
             yield from _returns(part.other)
 
 
-def _shape(returns: list[ProgramReturn], function: str) -> ReturnShape:
-    containers = {r.kind for r in returns}
-    if len(containers) != 1:
-        raise UntraceableError(
-            f"{function} returns {' or '.join(sorted(containers))}", "Return one kind.", ""
-        )
-    most = max(len(r.items) for r in returns)
-    found = [
-        {_coded(r.items[i], function)[0] for r in returns if i < len(r.items)} for i in range(most)
-    ]
-    mixed = frozenset(i for i, kinds in enumerate(found) if len(kinds) > 1)
-    names = {code: kind for kind, code in _KINDS.items()}
-    types = () if mixed else tuple(names[next(iter(kinds))] for kinds in found)
-    lengths = {len(r.items) for r in returns}
-    return ReturnShape(containers.pop(), most, len(lengths) > 1, mixed, types)
+def _skeleton(part: ProgramReturn, function: str) -> ReturnSkeleton:
+    return ReturnSkeleton(part.kind, tuple(_typed(item, function)[0] for item in part.items))
 
 
-def _coded(item: Value, function: str) -> tuple[int, LinearTerm]:
+def _typed(item: Value, function: str) -> tuple[str, LinearTerm]:
     """The type of an item, and its value as a number."""
-    if isinstance(item, ProgramNumber):
-        return _KINDS[item.kind], item.form
-    if isinstance(item, ProgramTruth) and item.test in (TRUE, FALSE):
-        return _KINDS[BOOL], number(ONE if item.test == TRUE else ZERO)
-    if isinstance(item, ProgramTruth):
-        return _KINDS[BOOL], number(ZERO)
+    if isinstance(item, ProgramNumber) and item.kind in _TYPES.values():
+        return item.kind, item.form
+    if isinstance(item, ProgramTruth) and item.kind in _TYPES.values():
+        return item.kind, number(ONE if item.test == TRUE else ZERO)
     if isinstance(item, ProgramConstant) and item.value is None:
-        return _KINDS[NONE], number(ZERO)
+        return NONE, number(ZERO)
     what = "a list in a list" if isinstance(item, Sequence_) else "what is no number"
+    if isinstance(item, (ProgramNumber, ProgramTruth)):
+        what = f"a number of the type {item.kind}" if item.kind != OTHER else f"a number {OTHER}"
     raise UntraceableError(f"{function} returns {what}", "Return numbers, or a list of them.", "")
 
 
 def _with_outputs(
-    code: tuple[Any, ...], shape: ReturnShape, names: list[str], function: str
+    code: tuple[Any, ...], skeletons: tuple[ReturnSkeleton, ...], function: str
 ) -> Program:
     found: list[Statement] = []
     for part in code:
         if isinstance(part, ProgramReturn):
-            found += _assignments(part, shape, names, function)
+            found += _assignments(part, skeletons, function)
             break
         if isinstance(part, If):
-            then = _with_outputs(part.then, shape, names, function)
-            found.append(If(part.test, then, _with_outputs(part.other, shape, names, function)))
+            then = _with_outputs(part.then, skeletons, function)
+            found.append(If(part.test, then, _with_outputs(part.other, skeletons, function)))
         else:
             found.append(part)
     return tuple(found)
 
 
 def _assignments(
-    part: ProgramReturn, shape: ReturnShape, names: list[str], function: str
+    part: ProgramReturn, skeletons: tuple[ReturnSkeleton, ...], function: str
 ) -> list[Statement]:
     found: list[Statement] = []
-    for i, name in enumerate(names):
-        if i >= len(part.items):
+    skeleton = _skeleton(part, function)
+    items = dict(zip(skeleton.names, part.items, strict=True))
+    for name in output_names(skeletons):
+        if name == SKELETON:
+            found.append(Assign(name, number(Fraction(skeletons.index(skeleton)))))
+        elif name not in items:
             found.append(Assign(name, number(ZERO)))
-            kind = 0
         else:
-            item = part.items[i]
-            kind, form = _coded(item, function)
-            if isinstance(item, ProgramTruth) and item.test not in (TRUE, FALSE):
-                one, zero = Assign(name, number(ONE)), Assign(name, number(ZERO))
-                found.append(If(item.test, (one,), (zero,)))
-            else:
-                found.append(Assign(name, form))
-        if i in shape.mixed:
-            found.append(Assign(f"{name}.type", number(Fraction(kind))))
-    if shape.lengths:
-        found.append(Assign(f"{OUT}.len", number(Fraction(len(part.items)))))
+            found.append(_stored(name, items[name], function))
     return found
+
+
+def _stored(name: str, item: Value, function: str) -> Statement:
+    if isinstance(item, ProgramTruth) and item.test not in (TRUE, FALSE):
+        return If(item.test, (Assign(name, number(ONE)),), (Assign(name, number(ZERO)),))
+    return Assign(name, _typed(item, function)[1])
+
+
+def in_table(
+    program: Program, own: tuple[ReturnSkeleton, ...], table: tuple[ReturnSkeleton, ...]
+) -> Program:
+    """A program whose outputs are those of a longer list of skeletons, which has all of its own."""
+    have, want = output_names(own), output_names(table)
+    missing: list[Statement] = [Assign(n, number(ZERO)) for n in want if n not in have]
+    if len(own) > 1:
+        program = _renumbered(program, [table.index(skeleton) for skeleton in own])
+    elif len(table) > 1:
+        missing[-1] = Assign(SKELETON, number(Fraction(table.index(own[0]))))
+    return (*program, *missing)
+
+
+def _renumbered(program: Program, places: Sequence[int]) -> Program:
+    found: list[Statement] = []
+    for statement in program:
+        if isinstance(statement, Assign) and statement.name == SKELETON:
+            place = places[int(statement.value.constant)]
+            found.append(Assign(SKELETON, number(Fraction(place))))
+        elif isinstance(statement, If):
+            then, other = (_renumbered(p, places) for p in (statement.then, statement.other))
+            found.append(replace(statement, then=then, other=other))
+        else:
+            found.append(statement)
+    return tuple(found)
+
+
+def taken_apart(output: Any) -> tuple[ReturnSkeleton, list[float]] | None:
+    """The skeleton and the numbers of what a function gave; None for what is no such output.
+
+    Classes must be Python's and NumPy's own: a named tuple is no tuple to a receiver.
+    """
+    container = _CONTAINERS.get(type(output), SCALAR)
+    if container == "array" and output.ndim != 1:
+        return None
+    items = [output] if container == SCALAR else list(output)
+    types = [_TYPES.get(type(item)) for item in items]
+    if not all(types):
+        return None
+    numbers = [0.0 if item is None else float(item) for item in items]
+    return ReturnSkeleton(container, tuple(t for t in types if t is not None)), numbers
+
+
+_CONTAINERS: dict[type, str] = {list: "list", tuple: "tuple", np.ndarray: "array", range: "range"}

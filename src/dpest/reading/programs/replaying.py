@@ -12,6 +12,8 @@ from dpest.ask.declaration import Mechanism
 from dpest.errors import ReadingError, ReplayError
 from dpest.kernel.judgments.assertions import All, Assertion, LinearTerm, Some
 from dpest.kernel.judgments.programs import Assign, DrawStatement, If, StatedNoise
+from dpest.kernel.judgments.skeletons import SKELETON
+from dpest.reading.programs.outputs import taken_apart
 from dpest.reading.programs.translation import ProgramCode
 from dpest.reading.programs.values import Apply, Product, Quotient
 from dpest.running.watchdog import DEFAULT_SECONDS, limited
@@ -54,7 +56,7 @@ class NoiseTape:
         else:
             noise = float(self._rng.exponential(scale=scale))
         self.drawn.append((family, noise, float(scale)))
-        return loc + noise
+        return float(loc) + noise
 
 
 class _ProgramDiffers(Exception):
@@ -160,21 +162,12 @@ def _holds(test: Assertion, memory: Mapping[str, float]) -> bool:
     return value > 0 or (value == 0 and not test.strict)
 
 
-_TYPES = {bool: 0, int: 1, float: 2, type(None): 3, np.int64: 4, np.float64: 5}
-
-
 def _need_same(output: Any, found: Mapping[str, float], code: ProgramCode) -> None:
-    several = isinstance(output, (list, tuple, np.ndarray))
-    items = list(output) if several else [output]
-    names = [n for n in code.outputs if not n.endswith((".type", ".len"))]
-    if len(items) > len(names):
-        raise _ProgramDiffers("a longer output")
-    for name, item in zip(names, items, strict=False):
-        value = 0.0 if item is None else float(item)
+    shown = code.table[int(found.get(SKELETON, 0))]
+    taken = taken_apart(output)
+    if taken is None or taken[0] != shown:
+        given = type(output).__name__ if taken is None else taken[0]
+        raise _ProgramDiffers(f"it returns {given}, not {shown}")
+    for name, value in zip(shown.names, taken[1], strict=True):
         if not math.isclose(value, found[name], rel_tol=1e-6, abs_tol=1e-6):
             raise _ProgramDiffers(f"{value} is not {found[name]}")
-        kind = f"{name}.type"
-        if kind in found and _TYPES.get(type(item)) != found[kind]:
-            raise _ProgramDiffers("another type")
-    if "out.len" in found and found["out.len"] != len(items):
-        raise _ProgramDiffers("another length")

@@ -10,23 +10,21 @@ from __future__ import annotations
 
 import ast
 import inspect
-import math
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from dpest.ask.declaration import Mechanism
 from dpest.errors import UntraceableError
-from dpest.geometry.linear import rational
 from dpest.kernel.judgments.assertions import FALSE, TRUE, number, variable
 from dpest.kernel.judgments.programs import Assign, DrawStatement, If, Program, Statement, While
+from dpest.kernel.judgments.skeletons import ReturnSkeleton, output_names
 from dpest.reading.programs.expressions import ProgramExpressions
-from dpest.reading.programs.outputs import ProgramReturn, finished
+from dpest.reading.programs.outputs import ProgramReturn, finished, in_table
 from dpest.reading.programs.values import (
-    BOOL,
     FLOAT,
     Continue,
     ProgramConstant,
@@ -37,6 +35,7 @@ from dpest.reading.programs.values import (
     Sequence_,
     Value,
     of_variable,
+    plain_value,
 )
 
 _MOST = 20_000
@@ -45,17 +44,28 @@ _DEEPEST = 12
 
 @dataclass(frozen=True)
 class ProgramCode:
-    """A function as a program: its input and output variables, its statements, its source."""
+    """A function as a program: its input variables, its statements, its source, what it returns.
+
+    `skeletons` are those that it may return, and `table` those that the variable of the skeleton
+    counts in: where two programs are compared, those of both.
+    """
 
     function: str
     argument: str
     inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
     program: Program
     source: str
-    kinds: tuple[str, ...] = ()
-    """The Python type of each output, where it has one."""
-    container: str = "scalar"
+    skeletons: tuple[ReturnSkeleton, ...]
+    table: tuple[ReturnSkeleton, ...]
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The output variables."""
+        return output_names(self.table)
+
+    def among(self, table: tuple[ReturnSkeleton, ...]) -> ProgramCode:
+        """The same with the outputs of a longer table."""
+        return replace(self, program=in_table(self.program, self.table, table), table=table)
 
 
 def translated(
@@ -103,16 +113,9 @@ def _translated(mechanism: Mechanism, length: int | None, reader: Translator) ->
             names, "", {**inspect.getclosurevars(function).builtins, **_names(function)}
         )
         program = reader.body(node, state)
-    shape, code = finished(program, function.__name__)
+    skeletons, code = finished(program, function.__name__)
     return ProgramCode(
-        function.__name__,
-        argument,
-        inputs,
-        shape.outputs,
-        code,
-        source,
-        shape.types,
-        shape.container,
+        function.__name__, argument, inputs, code, source, skeletons, table=skeletons
     )
 
 
@@ -159,14 +162,9 @@ class Translator(ProgramExpressions):
 
     def known(self, value: Any) -> Value:
         """A parameter's value."""
-        if isinstance(value, bool):
-            return ProgramTruth(TRUE if value else FALSE)
-        if isinstance(value, (int, float, Fraction)) and math.isfinite(value):
-            kind = "int" if isinstance(value, int) else FLOAT
-            return ProgramNumber(number(rational(value)), kind)
-        if isinstance(value, (list, tuple)):
+        if type(value) in (list, tuple):
             return Sequence_(tuple(map(self.known, value)), type(value).__name__)
-        return ProgramConstant(value)
+        return plain_value(value)
 
     # Statements, each followed by what comes next
 
@@ -256,7 +254,7 @@ class Translator(ProgramExpressions):
             memory = state.memory(name)
             ways = (Assign(memory, number(Fraction(v))) for v in (1, 0))
             before.append(If(value.test, (next(ways),), (next(ways),)))
-            return state.with_(name, of_variable(memory, BOOL))
+            return state.with_(name, of_variable(memory, value.kind))
         if isinstance(value, Sequence_) and any(_is_free(item) for item in value.items):
             items = (
                 self.settled(f"{name}.{i}", item, state, before)
@@ -553,7 +551,7 @@ def _grows(node: ast.stmt) -> bool:
 def _plain(value: Value) -> ProgramNumber | None:
     """A number, or a bool that is known, as one."""
     if isinstance(value, ProgramTruth) and value.test in (TRUE, FALSE):
-        return ProgramNumber(number(Fraction(int(value.test == TRUE))), BOOL)
+        return ProgramNumber(number(Fraction(int(value.test == TRUE))), value.kind)
     return value if isinstance(value, ProgramNumber) else None
 
 

@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
+from dpest.geometry.linear import rational
 from dpest.kernel.forms import ONE, ZERO
-from dpest.kernel.judgments.assertions import Assertion, LinearTerm, number, variable
+from dpest.kernel.judgments.assertions import (
+    FALSE,
+    TRUE,
+    Assertion,
+    LinearTerm,
+    number,
+    variable,
+)
 
 BOOL, INT, FLOAT, NONE = "bool", "int", "float", "None"
-NUMPY_INT, NUMPY_FLOAT = "numpy.int64", "numpy.float64"
+NUMPY_INT, NUMPY_FLOAT, NUMPY_BOOL = "numpy.int64", "numpy.float64", "numpy.bool"
+NUMPY = frozenset({NUMPY_INT, NUMPY_FLOAT, NUMPY_BOOL})
+FRACTION, OTHER = "Fraction", "of a type that is not known"
+"""Kinds of numbers that may be used, and not returned."""
+_KINDS: dict[type, str] = {
+    int: INT,
+    float: FLOAT,
+    Fraction: FRACTION,
+    np.int64: NUMPY_INT,
+    np.float64: NUMPY_FLOAT,
+}
 
 
 @dataclass(frozen=True)
@@ -31,6 +52,7 @@ class ProgramTruth:
     """A bool that a test decides."""
 
     test: Assertion
+    kind: str = BOOL
 
 
 @dataclass(frozen=True)
@@ -108,6 +130,16 @@ def integer(value: int) -> ProgramNumber:
     return ProgramNumber(number(Fraction(value)), INT)
 
 
+def plain_value(value: Any) -> Value:
+    """A value of Python as it is: a number only if it is of a known class, not of a subclass."""
+    if type(value) is bool:
+        return ProgramTruth(TRUE if value else FALSE)
+    kind = _KINDS.get(type(value))
+    if kind is None or not abs(value) < math.inf:
+        return ProgramConstant(value)
+    return ProgramNumber(number(rational(value)), kind)
+
+
 def of_variable(name: str, kind: str) -> ProgramNumber:
     return ProgramNumber(variable(name), kind)
 
@@ -119,9 +151,26 @@ def plus(one: ProgramNumber, other: ProgramNumber, factor: Fraction = ONE) -> Pr
 def joined(one: str, other: str) -> str:
     """The type of a sum or a product."""
     kinds = {one, other}
-    if kinds & {NUMPY_FLOAT, NUMPY_INT}:
+    if kinds & {OTHER, NUMPY_BOOL} or (FRACTION in kinds and kinds & NUMPY):
+        return OTHER
+    if kinds & NUMPY:
         return NUMPY_FLOAT if kinds & {FLOAT, NUMPY_FLOAT} else NUMPY_INT
-    return FLOAT if FLOAT in kinds else INT
+    if FLOAT in kinds:
+        return FLOAT
+    return FRACTION if FRACTION in kinds else INT
+
+
+def compared(*kinds: str) -> str:
+    """The type of a comparison."""
+    if OTHER in kinds or (FRACTION in kinds and NUMPY.intersection(kinds)):
+        return OTHER
+    return NUMPY_BOOL if NUMPY.intersection(kinds) else BOOL
+
+
+def divided(one: str, other: str) -> str:
+    """The type of a quotient."""
+    kind = joined(one, other)
+    return FRACTION if kind == FRACTION else joined(kind, FLOAT)
 
 
 def scaled(one: ProgramNumber, factor: Fraction, kind: str) -> ProgramNumber:
