@@ -113,6 +113,24 @@ def test_values_in_a_log_are_not_passed_over(f: Any, adjacency: str) -> None:
     assert proof.bound is None or proof.bound >= 2
 
 
+def logged_answers(x: Any, rng: Any) -> Any:
+    logger.info("answers %s", x)
+    return [v if rng.random() < 0.75 else 1 - v for v in x]
+
+
+def logged_answer(x: Any, rng: Any) -> Any:
+    logger.debug(f"answer {x}")
+    return x if rng.random() < 0.75 else 1 - x
+
+
+@pytest.mark.parametrize(
+    ("f", "domain"), [(logged_answers, "integers(3, 0, 1)"), (logged_answer, "integer(0, 1)")]
+)
+def test_what_is_enumerated_holds_no_log(f: Any, domain: str) -> None:
+    """Input by input, the data in a log look like constants."""
+    assert dpest.audit(f, epsilon=1.2, adjacency="l1", domain=domain).upper is None
+
+
 def test_a_log_is_no_value() -> None:
     def released(x: Any, rng: Any) -> Any:
         return logger, sum(x) + rng.laplace(0, 1)

@@ -15,6 +15,7 @@ from dpest.campaign.scouting import Scout
 from dpest.errors import DpestError
 from dpest.evidence import Measure, Witness
 from dpest.exact.losses.one_number import worst_of_one_number
+from dpest.reading.machine.values import LOG_NOTE
 from dpest.running.landmarks import landmarks
 from dpest.running.watchdog import Deadline, TimeUp, watched
 
@@ -129,10 +130,16 @@ class PairSearch:
         findings = self.findings
         pairs = f"the largest of all {found.evaluations} pairs of neighbours of the domain"
         best = findings.best_lower()
+        if self._logs():
+            return
         bound = best.with_(side="upper", witness=Witness(event=pairs), runs=0)
         if not findings.is_of_one_length(bound):
             findings.evidence.append(bound)
             findings.for_one_length.append(bound)
+
+    def _logs(self) -> bool:
+        """Whether something is logged: where data are known, nothing tells them from constants."""
+        return any(LOG_NOTE in evidence.notes for evidence in self.findings.evidence)
 
     def _bound_one_number(self) -> None:
         """All pairs of one real number, where chances are linear in it: a bound from above."""
@@ -142,6 +149,8 @@ class PairSearch:
             return
         known = question.adjacency.relates_all and question.measure == Measure()
         if not known or not math.isfinite(domain.width) or findings.verdict().upper is not None:
+            return
+        if self._logs():
             return
         worst = None
         try:

@@ -18,6 +18,7 @@ from dpest.geometry.linear import Form, Symbol, rational
 from dpest.noise import Bernoulli, Uniform
 from dpest.noise.family import Noise
 from dpest.proofs.enumeration.ratios import Ratio
+from dpest.reading.machine.values import LOG_NOTE
 from dpest.reading.trace import trace
 from dpest.reading.world import conditions_of
 
@@ -30,6 +31,8 @@ def parts_of(mechanism: Any, x: Any) -> Parts:
     found = trace(mechanism, x, max_paths=1)
     if found.leftover or len(found.paths) != 1 or found.paths[0].conditions:
         raise RefusedError("the output is not a list of independent bits")
+    if LOG_NOTE in found.notes:
+        raise RefusedError("a log of a function whose inputs are looked at one by one")
     (path,) = found.paths
     if path.choices:
         raise RefusedError("the output is not a list of independent bits")

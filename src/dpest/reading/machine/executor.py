@@ -28,6 +28,7 @@ from dpest.reading.machine.signals import (
     Thrown,
 )
 from dpest.reading.machine.state import Frame, Outcome, State
+from dpest.reading.machine.values import LOG_NOTE
 
 _MOST_INSTRUCTIONS = 20_000_000
 _MOST_FRAMES = 400
@@ -53,6 +54,10 @@ class Machine(Control, Objects, Calls, Making, DataAtHand):
         self.state: State
         self.frame: Frame
         self.instruction: Instruction
+
+    def write_log(self) -> None:
+        """A line of a log that holds no symbol: whatever is proved is not about the log."""
+        self.notes[LOG_NOTE] = None
 
     def advance(self, state: State) -> list[State] | None:
         """Executes until a fork (the states after it), a cut or the end (None)."""

@@ -16,7 +16,7 @@ from dpest.reading.machine import prelude
 from dpest.reading.machine.adopting import NotConcrete, to_python
 from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.signals import Refused
-from dpest.reading.machine.values import LOG_NOTE, Journal, Method
+from dpest.reading.machine.values import Journal, Method
 from dpest.reading.table.registry import entry
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def written(m: Machine, *values: Any, **options: Any) -> None:
             "a log or a warning with noisy or private values, which whoever reads it sees",
             "log what is public alone",
         ) from None
-    m.notes[LOG_NOTE] = None
+    m.write_log()
 
 
 @entry(np.errstate, warnings.catch_warnings)
