@@ -28,7 +28,7 @@ def too_little(x):
 
 def asked(function, **question):
     return dpest.audit(
-        function, epsilon=1.0, adjacency="l1", length=1, budget="1s", seed=0, **question
+        function, epsilon=1.0, adjacency="l1", length=1, budget=150_000, seed=0, **question
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
+import io
 import itertools
 import os
 import random
@@ -33,6 +34,8 @@ _LOOKS = itertools.count(1)
 _MODES = {f"{way}{kind}" for way in ("w", "a", "x", "r+", "w+", "a+") for kind in ("", "b", "t")}
 _MODES |= {"wb+", "ab+", "rb+", "wt+", "at+", "rt+"}
 _ENVIRONMENT = {"environ", "environb", "getenv", "putenv", "unsetenv"}
+# What is said there reaches nobody's later call; what an audit hands in there is always empty.
+_STREAMS = {"stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__"}
 
 
 @contextmanager
@@ -120,7 +123,7 @@ class _Reach:
                 found |= {
                     f"{module.__name__}.{k}": v
                     for k, v in vars(module).items()
-                    if k in names and not callable(v)
+                    if k in names and not callable(v) and not (module is sys and k in _STREAMS)
                 }
         if names & _ENVIRONMENT and (
             os in modules or any(v is os.getenv or v is os.environ for v in found.values())
@@ -202,6 +205,8 @@ def _digest(value: Any) -> str:
     if isinstance(value, (np.random.Generator, np.random.RandomState, random.Random)):
         # That a generator moves on is what it is for: its draws are independent of those before.
         return f"a generator at {id(value)}"
+    if _is_output(value):
+        return f"a stream at {id(value)}"
     if isinstance(value, Iterator):
         # How far it has gone can't be seen, but whoever goes on with it finds it elsewhere.
         return f"an iterator, looked at for the {next(_LOOKS)}th time"
@@ -210,6 +215,14 @@ def _digest(value: Any) -> str:
     except Exception:
         return f"at {id(value)}"
     return repr((skeleton, leaves))
+
+
+def _is_output(value: Any) -> bool:
+    """Whether a value is a stream that can only be written to: no later call finds it changed."""
+    try:
+        return isinstance(value, io.IOBase) and not value.readable()
+    except ValueError:  # closed
+        return True
 
 
 __all__ = ["changed", "forgotten", "memory"]
