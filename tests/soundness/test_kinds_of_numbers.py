@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
 
 import dpest
@@ -59,7 +62,34 @@ def signed_zero(x, rng):
     return 0.0 if x[0] > 0 else -0.0
 
 
-@pytest.mark.parametrize("function", [typed_by_data, signed_zero])
-def test_no_exact_value_goes_by_equality_where_a_receiver_sees_more(function):
+def rounded_by_hand(x, rng):
+    """`x[0]` decides nothing but the sign of the zero."""
+    noisy = rng.laplace()
+    return (-0.0 if x[0] < 0 else 0.0) if abs(noisy) < 1 else float(np.sign(noisy))
+
+
+def test_no_exact_value_goes_by_equality_where_a_receiver_sees_more():
     with pytest.raises(dpest.errors.RefusedError, match="released in one place"):
-        dpest.exact(function, [1.0], [0.0])
+        dpest.exact(typed_by_data, [1.0], [0.0])
+
+
+@pytest.mark.parametrize("function", [signed_zero, rounded_by_hand])
+def test_the_sign_of_a_zero_is_seen(function):
+    assert dpest.exact(function, [1.0], [-1.0]).epsilon == math.inf
+    verdict = dpest.audit(
+        function, epsilon=1, adjacency="replace_one", domain="integers(1, -1, 1)", seed=0
+    )
+    assert verdict.status == "violated"
+    assert verdict.lower.value == math.inf
+    assert verdict.upper is None
+    assert not any("withdrawn" in note for note in verdict.notes)
+
+
+def test_zeros_of_both_signs_are_two_outputs_of_noise_that_is_snapped():
+    """On [9] the way to -0.0 lies beside the way to 0.0: they are not one."""
+    snapped = dpest.distribution(dpest.zoo.get("SnappingLaplace"), [9.0]).outcomes
+    zeros = {repr(o.output): o.probability for o in snapped if o.output == 0}
+    scale = (1 + 100 * 2.0**-49) / 0.1
+    negative = 0.5 * (math.exp(-9 / scale) - math.exp(-17 / scale))
+    positive = 0.5 * (math.exp(-1 / scale) - math.exp(-9 / scale))
+    assert zeros == pytest.approx({"-0.0": negative, "0.0": positive}, rel=1e-9)

@@ -15,6 +15,7 @@ from dpest.reading.model import Edge, Model
 from dpest.reading.rewrites.draws.changes import ChangedWay
 from dpest.reading.rewrites.draws.rereading import HeldWay, Rereading
 from dpest.reading.rewrites.laws.protocol import drawn_in
+from dpest.running.skeleton import seen_constant
 
 
 def with_made_noise(machine: Machine, model: Model) -> Model:
@@ -55,8 +56,7 @@ def _held(edge: Edge) -> HeldWay:
     release = edge.release
     assert release is not None
     forms = tuple(leaf for leaf in release.leaves if isinstance(leaf, Form))
-    # True and 1 are not the same release.
-    plain = tuple((type(v), v) for v in release.leaves if not isinstance(v, Form))
+    plain = tuple(seen_constant(v) for v in release.leaves if not isinstance(v, Form))
     rest = (release.skeleton, plain, release.raised, edge.draws, edge.picks)
     return HeldWay(ChangedWay(edge.conditions, forms), rest, edge)
 

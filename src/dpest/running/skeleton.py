@@ -106,6 +106,11 @@ def numbers_alike(skeleton: Skeleton) -> Any:
     return (skeleton.container, skeleton.keys, skeleton.label, parts)
 
 
+def seen_constant(value: Any) -> Any:
+    """What a receiver sees of a constant: 1, 1.0 and True are three, and -0.0 is not 0.0."""
+    return (type(value), repr(value) if isinstance(value, (float, np.floating)) else value)
+
+
 def leaf_kind(value: Any) -> LeafKind:
     if value is None:
         return "none"

@@ -224,7 +224,10 @@ def _is_number(value: Any) -> bool:
 
 
 def constant_key(value: Any) -> Any:
-    """Equal for constants that an observer can't tell apart; 1 and 1.0 are one number."""
+    """Equal for constants that an observer can't tell apart; 1 and 1.0 are one number.
+
+    The sign of a zero is seen: NumPy rounds what lies just below 0 to -0.0.
+    """
     if value is True or value is False:
         return _TRUE if value else _FALSE
     if isinstance(value, Form):
@@ -232,12 +235,18 @@ def constant_key(value: Any) -> Any:
     if isinstance(value, (bool, np.bool_)):
         return _TRUE if value else _FALSE
     if _is_number(value):
+        if is_negative_zero(value):
+            return ("number", "-0.0")
         return "nan" if value != value else ("number", value)
     try:
         hash(value)
     except TypeError:
         return ("object", repr(value))
     return (type(value).__name__, value)
+
+
+def is_negative_zero(value: Any) -> bool:
+    return bool(value == 0 and math.copysign(1.0, float(value)) < 0)
 
 
 def _without_equalities(region: PathRegion, noises: Mapping[Symbol, Noise]) -> Iterable[PathRegion]:

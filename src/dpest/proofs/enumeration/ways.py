@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -120,7 +121,7 @@ def shown(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(shown(v) for v in value) + "]"
     if isinstance(value, float) and value.is_integer():
-        value = int(value)
+        value = int(value) if value or math.copysign(1.0, value) > 0 else value
     if isinstance(value, bool):
         value = int(value)
     return repr(value)

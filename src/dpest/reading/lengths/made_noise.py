@@ -22,6 +22,7 @@ from dpest.reading.rewrites.laws.joining import joined
 from dpest.reading.rewrites.laws.protocol import drawn_in
 from dpest.reading.rewrites.races import ChanceError
 from dpest.reading.world import World
+from dpest.running.skeleton import seen_constant
 
 _Model = TypeVar("_Model", covariant=True)
 
@@ -184,7 +185,7 @@ def held_way(
     """A way with its decisions; forms are those of its values that are some."""
     conditions = tuple(c for block in blocks for c in block)
     forms = tuple(v for v in values if isinstance(v, Form))
-    plain = tuple((type(v), v) for v in values if not isinstance(v, Form))
+    plain = tuple(seen_constant(v) for v in values if not isinstance(v, Form))
     return HeldWay(ChangedWay(conditions, forms), (rest, plain), owner, group)
 
 

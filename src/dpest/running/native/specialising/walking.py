@@ -25,6 +25,7 @@ from dpest.running.native.specialising.state import (
     is_instance,
 )
 from dpest.running.native.values import SCALARS, RunValue
+from dpest.running.skeleton import seen_constant
 
 
 @functools.lru_cache(maxsize=65536)
@@ -116,7 +117,7 @@ class _Taking:
             self.shape.append(".")
             return
         if isinstance(value, SCALARS):
-            self.shape.append((type(value), value))
+            self.shape.append(seen_constant(value))
             return
         if id(value) in self.seen:
             self.shape.append(("again", self.seen[id(value)]))
