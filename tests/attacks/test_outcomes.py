@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, norm
 
 from dpest import zoo
 from dpest.attacks import outcomes, sniper
@@ -21,7 +21,14 @@ from dpest.attacks.outcomes import (
 )
 from dpest.attacks.sampler import MechanismSampler
 from dpest.attacks.sniper import SniperPlan, sniper_attack
-from dpest.attacks.thresholds import Counts, OrderedScores, ThresholdAttack, best_threshold
+from dpest.attacks.thresholds import (
+    COMPARED,
+    RANKING,
+    Counts,
+    OrderedScores,
+    ThresholdAttack,
+    best_threshold,
+)
 from dpest.execution.runner import open_runner
 from dpest.running.native.runs import WORTHWHILE
 from dpest.running.samples import Samples
@@ -174,6 +181,37 @@ def test_a_promise_is_what_the_bound_will_be() -> None:
     attack = ThresholdAttack(OutcomeScorer(outputs_of(["a"]), np.ones(1)), 0.0, 0.0, False)
     counts = Counts(10**6, 10**6, 20_000, 10_000)
     bound = counts.bound(attack, 0.05, 0.0, stopped=False, paper=False)
-    assert counts.promise(attack, 10**6, 0.05, 0.0) == pytest.approx(bound, abs=1e-3)
-    assert counts.promise(attack, 10**8, 0.05, 0.0) == pytest.approx(math.log(2), abs=4e-3)
-    assert Counts().promise(attack, 10**6, 0.05, 0.0) == -math.inf
+    assert counts.promise(attack, 10**6, 0.05, 0.0, 0.0) == pytest.approx(bound, abs=1e-3)
+    promise = counts.promise(attack, 10**8, 0.05, 0.0, 0.0)
+    assert promise == pytest.approx(math.log(2), abs=4e-3)
+    assert Counts().promise(attack, 10**6, 0.05, 0.0, 0.0) == -math.inf
+
+
+def test_the_luckiest_of_many_rare_events_is_not_preferred_to_a_common_one() -> None:
+    """Nine events of ratio 1.02 that came up 25 times in what compares them: one looks like 1.8."""
+    attack = ThresholdAttack(OutcomeScorer(outputs_of(["a"]), np.ones(1)), 0.0, 0.0, False)
+    runs, final = 10**7, 2 * 10**8
+    common = Counts(runs, runs, 840_000, 800_000)
+    rare = Counts(runs, runs, 36, 20)
+    bold, careful = (
+        [one.promise(attack, final, 0.05, 0.0, caution) for one in (common, rare)]
+        for caution in (0.0, COMPARED)
+    )
+    assert bold[0] < bold[1]
+    assert careful[1] < careful[0] == pytest.approx(math.log(1.05), abs=5e-3)
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_caution_costs_the_same_share_of_chance_for_one_input_and_for_both(both: bool) -> None:
+    """A promise with caution z lies above the truth with chance Φ(-z), about."""
+    low = 0.0 if both else -math.inf
+    attack = ThresholdAttack(OutcomeScorer(outputs_of(["a"]), np.ones(1)), 0.0, 0.0, False, low=low)
+    rng = np.random.default_rng(5)
+    runs, p, q = 10**6, 2e-4, 1e-4
+    above = 0
+    for _ in range(2000):
+        ones, twos = rng.binomial(runs, p), rng.binomial(runs, q)
+        counts = Counts(runs, runs, ones, twos, *((0, 0) if both else ()))
+        above += counts.promise(attack, 10**12, 0.05, 0.0, RANKING) > math.log(p / q)
+    assert above <= binom.ppf(1 - FALSE_ALARM, 2000, norm.sf(RANKING) * 1.2)
+    assert above >= binom.ppf(FALSE_ALARM, 2000, norm.sf(RANKING) * 0.4)

@@ -43,6 +43,7 @@ from dpest.attacks.readable import KEPT, EventScorer, event_scorer
 from dpest.attacks.sampler import MechanismSampler, Sampler, runners_of
 from dpest.attacks.thresholds import (
     CAUTION,
+    COMPARED,
     RANKING,
     Counts,
     OrderedScores,
@@ -510,7 +511,9 @@ class _Aimed:
     counts: Counts = field(default_factory=Counts)
 
     def promise(self, options: _Options) -> float:
-        return self.counts.promise(self.attack, options.plan.final, options.alpha, options.delta)
+        return self.counts.promise(
+            self.attack, options.plan.final, options.alpha, options.delta, COMPARED
+        )
 
 
 def _compared(run: _SniperRun, aimed: list[_Aimed], options: _Options) -> _Aimed | None:

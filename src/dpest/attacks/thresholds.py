@@ -26,8 +26,9 @@ from dpest.stats.betting import bernoulli_sequence
 Floats = NDArray[np.float64]
 
 #: Standard deviations that chance alone gives the best of many candidates: of all thresholds,
-#: models, directions and pairs; and less where pairs are only ranked, to be looked at again.
-CAUTION, RANKING = 2.6, 1.2
+#: models, directions and pairs; less among a few attacks that fresh runs compare; and still less
+#: where pairs are only ranked, to be looked at again.
+CAUTION, COMPARED, RANKING = 2.6, 2.0, 1.2
 _CANDIDATES = np.unique(np.concatenate([np.geomspace(1e-6, 0.2, 90), np.linspace(0.02, 0.98, 60)]))
 # Counts from which on the logarithm of a ratio is about normal.
 _MANY = 30
@@ -221,16 +222,22 @@ class Counts:
         kind = ratio.split if paper else ratio.unconditional
         return kind(self.above1, self.n1, self.above2, self.n2, alpha, delta)
 
-    def promise(self, attack: ThresholdAttack, final: int, alpha: float, delta: float) -> float:
-        """The bound to expect after `final` runs on each input, by counts that chose nothing."""
+    def promise(
+        self, attack: ThresholdAttack, final: int, alpha: float, delta: float, caution: float
+    ) -> float:
+        """The bound to expect after `final` runs on each input, by counts that chose nothing.
+
+        Where the best of several attacks is taken, `caution` subtracts what chance alone gives it:
+        an event that came up twenty times seems better than it is more often than a common one.
+        """
         if self.n1 == 0 or self.n2 == 0:
             return -math.inf
         if attack.two_sided:
             right, wrong = np.array([self.right]), np.array([self.wrong])
             runs = (self.n1 + self.n2) // 2
-            return float(_promise_of_both(right, wrong, runs, final, alpha, 0.0)[0])
+            return float(_promise_of_both(right, wrong, runs, final, alpha, caution)[0])
         k1, k2 = np.array([self.above1]), np.array([self.above2])
-        return float(_promise(k1, self.n1, k2, self.n2, final, alpha, delta, 0.0)[0])
+        return float(_promise(k1, self.n1, k2, self.n2, final, alpha, delta, caution)[0])
 
 
 def best_threshold(
