@@ -71,7 +71,7 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.tests-installed: pyproject.toml | $(VENV)/bin/python
 	$(PIP) "$(TORCH)"
-	$(PIP) --editable ".[prove,ml,fast,report,dask,accounting,targets,zoo,docs,notebook,test,lint]"
+	$(PIP) --editable ".[prove,ml,fast,ptx,report,dask,accounting,targets,zoo,docs,notebook,test,lint]"
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.docs-installed: pyproject.toml | $(VENV)/bin/python

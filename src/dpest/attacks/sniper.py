@@ -636,7 +636,7 @@ def _quick(
                 if repr(x) not in counted:
                     counted[repr(x)] = run.outcomes(x, (size, size), "comparing pairs")
             scored = _by_outcomes([counted[repr(x)] for x in pair], quick=True)
-            yield _best_of(scored, options, (RANKING,))[0]
+            yield _best_of(scored, options, (CAUTION,))[0]
             continue
         for x in pair:
             if repr(x) not in outputs:
@@ -648,7 +648,7 @@ def _quick(
         each = None if seconds is None else seconds / len(pairs)
         trainer = _trainer(options.classifier, options.paper, run.seed(), True, each)
         trainer.add(first, second)
-        yield _choose(trainer.finish(), [(first_rest, second_rest)], options, (RANKING,))[0]
+        yield _choose(trainer.finish(), [(first_rest, second_rest)], options, (CAUTION,))[0]
 
 
 def _by_outcomes(sides: Sequence[list[OutcomeCounts]], *, quick: bool = False) -> Iterator[Scored]:
