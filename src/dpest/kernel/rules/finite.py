@@ -72,6 +72,8 @@ def check(header: Header, fields: Fields) -> Finding:
 
 def header_assumptions(header: Header) -> tuple[str, ...]:
     need(header.adjacency.own, "adjacency: neighbours in a list are known for the kernel's own")
+    same = not header.adjacency.shape.changes_length
+    need(same, "adjacency: neighbours in a list have the same length")
     return ()
 
 
