@@ -45,6 +45,7 @@ from ..approximate.accountant import (
     rho_bound,
 )
 from ..approximate.choices import RACING
+from ..approximate.covering import need_every_record
 from ..approximate.steps import steps_of, together
 from ..approximate.terms import (
     RELATIONS,
@@ -197,6 +198,8 @@ def _need_times(ways: Sequence[StageWay], each: int) -> None:
         whole = any(column.of_all for column in way.terms.fields.values())
         need(each == 1 or not whole, "columns.of_all: for one row of each person alone")
         need(each == 1 or not way.gates, "gates: for one row of each person alone")
+        sums = not way.apart and not way.moved
+        need(each == 1 or sums, "rows_each: people come, go or are replaced, in sums alone")
 
 
 # Parsing ----------------------------------------------------------------------------------------
@@ -280,6 +283,8 @@ def _way(fields: Fields, setting: Setting) -> StageWay:
         setting.length,
     )
     need(not (passes and setting.apart), "apart: there are no sums over records")
+    for one in passes:
+        need_every_record(way.terms, one.cases)
     _need_alone(way)
     _need_references(way)
     return way
