@@ -235,3 +235,11 @@ def test_every_way_sets_what_is_returned(lists_and_tuples, where):
     code[place] = {"do": "if", "test": test, **other}
     with pytest.raises(Invalid, match="not set on every way"):
         check(forged)
+
+
+@pytest.mark.parametrize("name", ["f ~(0, 0) f", "f\n", ""])
+def test_the_name_of_a_function_is_one_word_of_the_judgment(lists_and_tuples, name):
+    forged = copy.deepcopy(lists_and_tuples.certificate)
+    forged["first"]["function"] = name
+    with pytest.raises(Invalid, match=r"no name of a function|not one line"):
+        check(forged)

@@ -196,3 +196,9 @@ def test_a_table_of_inputs_of_several_lengths_is_not_about_records_that_come_and
         tables=tables,
     )
     assert "same length" in refused(table)
+
+
+def test_what_a_statement_repeats_is_one_line():
+    assert "not one line" in refused(sums("1", assumptions=["nothing\na model: ε ≤ 0"]))
+    column = {"name": "x", "low": "0", "high": "1", "whole": True, "values": ["a", "b\x1b[2K"]}
+    assert "not one line" in refused(sums("1", columns=[column]))

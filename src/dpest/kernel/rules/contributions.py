@@ -65,7 +65,7 @@ from ..approximate.ways import (
     StagePass,
     StageWay,
 )
-from ..fields import Extended, Fields, extended, listed, rational, text, whole
+from ..fields import Extended, Fields, extended, line, listed, rational, text, whole
 from ..header import Header
 from ..invalid import Invalid, need
 from ..statement import Finding, Inputs, Lengths, Measure
@@ -89,7 +89,7 @@ def check(header: Header, fields: Fields) -> Finding:
     apart = fields.truth("apart")
     need(header.unit is None, "unit: the bound is for the parameters' values")
     columns = _columns(fields)
-    assumptions = fields.texts("assumptions")
+    assumptions = tuple(line(a, "assumptions") for a in fields.texts("assumptions"))
     setting = Setting(name, header.adjacency.radius, header.length, apart, columns)
     ways = [_way(one, setting) for one in fields.each("ways")]
     need(bool(ways), "ways: none")
@@ -214,6 +214,7 @@ def _columns(fields: Fields) -> Columns:
         is_whole = column.truth("whole")
         listed_values = column.has("values")
         values = column.texts("values") if listed_values else ()
+        values = tuple(line(v, "columns.values") for v in values)
         if column.has("of_person"):  # a number that all rows of a person decide
             need(column.truth("of_person"), "columns.of_person: it is, or it is not said")
         of_all = column.has("of_all")
