@@ -238,3 +238,10 @@ def test_a_branch_on_noise_that_was_not_drawn_is_refused():
     way = next(w for w in node["in"] if w["noise"])
     way["noise"] = way["noise"][1:]
     assert "not drawn" in refused(forged)
+
+
+def test_a_number_that_is_released_has_a_form():
+    forged = copy.deepcopy(certificate("loop l1"))
+    edge = next(e for e in forged["edges"] if e["real"])
+    edge["real"] = []
+    assert "for each number" in refused(forged)

@@ -202,3 +202,11 @@ def test_what_a_statement_repeats_is_one_line():
     assert "not one line" in refused(sums("1", assumptions=["nothing\na model: ε ≤ 0"]))
     column = {"name": "x", "low": "0", "high": "1", "whole": True, "values": ["a", "b\x1b[2K"]}
     assert "not one line" in refused(sums("1", columns=[column]))
+
+
+def test_arithmetic_out_of_reach_is_no_crash():
+    plan = {"grid": 100, "windows": [[3200, 3300], [3200, 3300]], "tail": 70}
+    two = [form((1, 1), (2, 1)), form((1, 1), (3, 1))]
+    terms = (FIELD, SUM, NOISE, ["noise", 1])
+    forged = sums("1", terms, rows=two, noises=(LAPLACE, NORMAL), delta="1/2", plan=plan)
+    assert "beyond" in refused(forged)

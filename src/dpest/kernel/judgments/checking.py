@@ -65,6 +65,8 @@ def check(certificate: object) -> Judgment:
         return _check(certificate)
     except RecursionError:
         raise Invalid("too deeply nested to be checked") from None
+    except (ValueError, ArithmeticError) as error:
+        raise Invalid(f"numbers beyond what can be checked: {error}") from None
 
 
 def check_text(text: str) -> Judgment:
