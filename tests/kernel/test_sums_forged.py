@@ -210,3 +210,26 @@ def test_arithmetic_out_of_reach_is_no_crash():
     terms = (FIELD, SUM, NOISE, ["noise", 1])
     forged = sums("1", terms, rows=two, noises=(LAPLACE, NORMAL), delta="1/2", plan=plan)
     assert "beyond" in refused(forged)
+
+
+@pytest.mark.parametrize("root", [("1/2", "1/4", "-1"), ("1/3", "1/9", "-2/3")])
+def test_a_chance_is_there_for_every_unit(root):
+    """At its double root the fraction is 0/0: the table says nothing of that unit."""
+    _, constant, slope = root
+    square = [constant, slope, "1"]
+    chance = {"out": [square, square]}
+    table = certificate(
+        "finite",
+        "0",
+        unit="eps",
+        length=1,
+        adjacency={"name": "any_pair", "radius": "1"},
+        domain={"kind": "finite", "values": [0, 1]},
+        power=0,
+        denominator=1,
+        exponential=None,
+        tables=[{"input": v, "parts": [chance]} for v in (0, 1)],
+    )
+    assert "divided by 0" in refused(table)
+    chance["out"] = [["1", "-1"], ["1", "-1"]]
+    assert kernel.check(table).bound == 0
