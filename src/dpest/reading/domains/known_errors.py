@@ -103,18 +103,30 @@ class KnownErrors:
                 size = abs(value) if name in _LOGARITHMS else 1.0
                 self._keep(value, _OF_FUNCTIONS + of_given / size)
 
-    def coin(self, chance: Any) -> None:
-        """Something happens with this chance, and something else with what it leaves."""
-        error = self._errors.get(float(chance), 0.0) if is_number(chance) else 0.0
+    def coin(self, number: Any, times: Any = 1, constant: Any = 0) -> None:
+        """Whether times · U + constant is below a number, for a uniform U between 0 and 1."""
+        known = [float(v) for v in (number, constant, times) if is_number(v)]
+        if len(known) < 3 or not self._errors:
+            return
+        # What was not written is no number of the program: nothing is added, and 1 · U is U.
+        looked_up = zip(known, (math.nan, 0.0, 1.0), strict=True)
+        of_number, of_constant, of_times = (
+            0.0 if abs(v) == unwritten else self._errors.get(v, 0.0) for v, unwritten in looked_up
+        )
+        number, constant, times = known
+        chance = (number - constant) / times
+        error = abs(chance) * of_times if of_times else 0.0
+        for value, relative in ((number, of_number), (constant, of_constant)):
+            if relative:
+                error += abs(value / times) * relative if value else math.inf
         if not error:
             return
-        p = float(chance)
-        left = abs(1.0 - p)
-        if left <= 2 * error * p:
-            error = math.inf  # it may be 1
-        elif p < 1.0:
-            error = max(error, error * p / left)
-        self.of_chances = max(self.of_chances, error)
+        nearest = min(abs(chance), abs(1.0 - chance))
+        inside = 0.0 < chance < 1.0
+        if nearest <= 2 * error:
+            self.of_chances = math.inf  # it may be 0 or 1
+        elif inside:
+            self.of_chances = max(self.of_chances, error / nearest)
 
     def choice(self, chances: Iterable[Any]) -> None:
         """One of several things happens: the program has computed the chance of each."""

@@ -245,14 +245,13 @@ def compare(m: Machine, op: str, a: Any, b: Any) -> Any:
 
 
 def _chance_of(m: Machine, a: Any, b: Any) -> None:
-    """A uniform draw between 0 and 1 is compared with a number: the number is a chance."""
+    """A uniform draw between 0 and 1 is compared with a number, which makes a chance."""
     for one, other in ((a, b), (b, a)):
         if isinstance(one, Real) and arithmetic.is_number(other) and len(one.form.terms) == 1:
             ((symbol, times),) = one.form.terms.items()
             noise = m.supports.noises.get(symbol)
-            plain = times == 1 and one.form.constant == 0
-            if plain and isinstance(noise, Uniform) and (noise.low, noise.high) == (0, 1):
-                m.known_errors.coin(other)
+            if isinstance(noise, Uniform) and (noise.low, noise.high) == (0, 1):
+                m.known_errors.coin(other, times, one.form.constant)
 
 
 def _compared_by_equality(m: Machine, op: str, a: Any, b: Any) -> Any:
