@@ -110,6 +110,10 @@ class RefusedError(DpestError):
     """A proof or an exact answer was refused, with the reason."""
 
 
+class RoundedChanceError(RefusedError):
+    """No exact answer for this pair: rounding of the program's own numbers decides a chance."""
+
+
 def user_line(frame: FrameType | None = None) -> str | None:
     """The innermost "file:line" of the running code that belongs to the user, if there is one.
 

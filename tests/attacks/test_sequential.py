@@ -208,6 +208,7 @@ def test_power_grows_with_runs_and_with_the_leak():
         assert 0.9 * 5000 < runs < 1.1 * 5000
     assert power.missed_chance(1.0, 0.9, 10**9) == 1.0
     assert power.detectable(1.0, 70, 1e-6) == math.inf
+    assert power.detectable(200.0, 10**6, 1e-6) == math.inf  # its odds are 1 in doubles
     assert power.runs_needed(1.0, 1.0001, most=10_000) is None
     with pytest.raises(InputError, match="shape"):
         power.missed_chance(1.0, 2.0, 100, shape="gauss")

@@ -153,3 +153,16 @@ def test_a_density_is_no_probability():
     with pytest.raises(dpest.errors.RefusedError, match=r"use density\(\)"):
         found.probability(0.5)
     assert found.density(0.5) == pytest.approx(0.5 * np.exp(-0.5))
+
+
+def cut_off(x, rng):
+    total, place, turns = rng.normal(size=3).sum(), rng.permutation(3)[0], 0
+    while rng.random() < 0.3:
+        turns += 1
+    return float(max(min(place, total), -turns))
+
+
+def test_what_was_not_explored_is_no_output():
+    found = dpest.distribution(cut_off, [1.0])
+    assert found.leftover > 1e-5
+    assert all(isinstance(v, float) for v in found.sample(50_000, seed=1))

@@ -221,6 +221,19 @@ def test_divergences_of_equal_inputs_are_seldom_positive():
     assert clopper_pearson.lower(alarms, 60, 1e-4) <= 0.05
 
 
+@pytest.mark.parametrize("order", [None, 1.0, 2.0])
+def test_scores_of_one_or_two_values_have_a_bound(order):
+    rng = np.random.default_rng(0)
+    same = divergence_bound(np.zeros(1000), np.zeros(1000), 0.01, rng, order)
+    assert same.value == 0.0
+    often, seldom = (1.0 * (rng.random(5000) < chance) for chance in (0.6, 0.3))
+    found = divergence_bound(often, seldom, 0.01, rng, order)
+    truth = 0.6 * math.log(2) + 0.4 * math.log(4 / 7)  # at order 1; the least of both directions
+    assert found.value > 0.05
+    if order == 1.0:
+        assert found.value < truth
+
+
 # One run ------------------------------------------------------------------------------------------
 
 

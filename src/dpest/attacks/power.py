@@ -47,6 +47,8 @@ def missed_chance(
     best = 1.0
     for excess in betting.EXCESS:
         limit, beyond = (float(betting.odds_limit(e)) for e in (claim, claim + excess))
+        if beyond == 1.0:  # in doubles: nobody bets on what runs can't show
+            continue
         # Log gains of a bet that is right, and of one that is wrong.
         up, down = math.log(beyond / limit), math.log((1.0 - beyond) / (1.0 - limit))
         best = min(best, _below(used, right, wrong, up, down, need))

@@ -12,7 +12,7 @@ from dpest.attacks.scouting.candidates import lengths_to_try
 from dpest.campaign.findings import Findings
 from dpest.campaign.pair_values import PairValues
 from dpest.campaign.scouting import Scout
-from dpest.errors import DpestError
+from dpest.errors import DpestError, RoundedChanceError
 from dpest.evidence import Measure, Witness
 from dpest.exact.losses.one_number import worst_of_one_number
 from dpest.reading.machine.values import LOG_NOTE
@@ -100,10 +100,14 @@ class PairSearch:
             starts=self.scout.starts() if thorough else [],
             enough=self.findings.enough(),
             idle=IDLE,
-            stop=lambda: deadline.passed() or len(self.refused) > 1,
+            stop=lambda: deadline.passed() or self._often_refused(),
             listed=LISTED if thorough else 0,
             patience=EXACT_SECONDS * settings.patience,
         )
+
+    def _often_refused(self) -> bool:
+        """Whether the exact engine can't say more; where rounding decides, other pairs are near."""
+        return len([e for e in self.refused if not isinstance(e, RoundedChanceError)]) > 1
 
     def _value(self, x: Any, x2: Any) -> float:
         self.findings.tell("exact, searching pairs")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ def expand_indicators(trace: Trace, *, max_paths: int = 100_000, seconds: float 
                 raise PathLimitError(
                     f"more than {len(paths) - 1} paths without indicators", "use a smaller input"
                 )
-    return Trace(tuple(paths), trace.noises, {}, trace.leftover, trace.inputs, trace.notes)
+    return replace(trace, paths=tuple(paths), indicators={})
 
 
 class _Settled:
@@ -131,13 +132,11 @@ def instantiate(trace: Trace, x: Any, *, check: bool = True) -> Trace:
             ]
             skeleton = _with_plain_kinds(path.skeleton, kinds, leaves)
             paths.append(Path(tuple(conditions), skeleton, tuple(leaves), path.choices))
-    return Trace(
-        tuple(paths),
-        trace.noises,
-        {s: t for s, t in indicators.items() if isinstance(t, Formula)},
-        trace.leftover,
-        x,
-        trace.notes,
+    return replace(
+        trace,
+        paths=tuple(paths),
+        indicators={s: t for s, t in indicators.items() if isinstance(t, Formula)},
+        inputs=x,
     )
 
 

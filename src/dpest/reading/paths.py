@@ -116,7 +116,8 @@ class Trace:
     `noises` gives the distribution of each noise symbol: independent of each other and of the
     choices. `indicators` defines each indicator symbol (0 or 1) by a formula. `leftover` bounds the
     probability of what was not explored (loops without a bound); 0 means that the paths are
-    complete. `inputs` is the input: numbers, or symbolic ones (`domains.numbers.Real`).
+    complete. `inputs` is the input: numbers, or symbolic ones (`domains.numbers.Real`). `rounding`:
+    how far off a chance may be that the program computed in doubles, relative to it.
     """
 
     paths: tuple[Path, ...]
@@ -125,3 +126,4 @@ class Trace:
     leftover: Fraction | float = Fraction(0)
     inputs: Any = None
     notes: tuple[str, ...] = ()
+    rounding: float = 0.0

@@ -86,7 +86,7 @@ def _read_paths(machine: Machine, limits: Limits, target: Mechanism, x: Any) -> 
         except OutOfLimits as limit:
             raise (limit if limit.advice else machine.explained(limit)) from None
         replay.check()
-        return as_trace(model, x)
+        return replace(as_trace(model, x), rounding=machine.known_errors.of_chances)
 
 
 def refusal_at(target: Mechanism, x: Any, limits: Limits) -> Refused | None:

@@ -190,10 +190,12 @@ def _learn(first: Floats, second: Floats, order: float | None, pairs: int) -> Be
         fitted = 0.5 * (1 if like_gaussians else len(p)) * (1 / len(first) + 1 / len(second))
         ratio = np.log(p) - np.log(q)
         for cap in _CAPS:
-            if 2 * cap + 2 < len(p):
+            if 2 * cap + 2 < len(p) or (cap == 0 and len(p) == 2):
                 ordered = np.sort(ratio)
                 capped = np.clip(ratio, ordered[cap], ordered[-1 - cap])
                 found.extend(_promises(edges, capped, p, q, order, pairs, fitted))
+    if not found:  # all scores are the same one
+        return None
     worth, witness = max(found, key=lambda pair: pair[0])
     return witness if worth > 0.0 else None
 

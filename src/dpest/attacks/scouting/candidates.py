@@ -8,6 +8,7 @@ together as far as the adjacency lets them.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ Candidate = tuple[str, Any, Any]
 _SHORT = (0, 1, 2, 3)
 _LONG, _MOST_LENGTHS = 200, 12
 _FEW = 12  # entries of two kinds in every proportion
+_GRID = 2.0**20
 
 
 def candidates(
@@ -111,7 +113,16 @@ def _levels(number: float, n: int) -> Iterator[tuple[float, float]]:
     yield number, number
     if n > 1:
         yield number, 0.0
-        yield number / n, number / n
+        yield _share(number, n), _share(number, n)
+
+
+def _share(number: float, n: int) -> float:
+    """One of n equal parts, rounded down to a short one: doubles add these up without rounding.
+
+    A sum of thirds may be on the other side of a whole number than in real numbers.
+    """
+    part = number / n
+    return math.copysign(math.floor(abs(part) * _GRID) / _GRID, part) if abs(part) < _GRID else part
 
 
 def _moves(adjacency: Adjacency, n: int) -> Iterator[list[float]]:
@@ -119,7 +130,7 @@ def _moves(adjacency: Adjacency, n: int) -> Iterator[list[float]]:
     radius = float(adjacency.radius if adjacency.radius is not None else 1)
     for sign in (radius, -radius):
         yield [sign, *[0.0] * (n - 1)]
-        for together in (sign, sign / n):
+        for together in (sign, _share(sign, n)):
             if n > 1 and adjacency.holds([0.0] * n, [together] * n):
                 yield [together] * n
                 break

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dpest.errors import DomainError, MissingExtraError, RefusedError
+from dpest.errors import DomainError, MissingExtraError, RefusedError, RoundedChanceError
 from dpest.evidence import Witness, up_to_rounding
 from dpest.exact.losses import divergences
 from dpest.exact.losses.cut import cut_loss, sure_delta
@@ -25,6 +25,12 @@ from dpest.exact.outputs.kinds import check_kinds
 from dpest.exact.outputs.templates import independent_parts
 from dpest.notebooks import as_html
 from dpest.reading.paths import Trace
+
+# Chances that the program computes in doubles: relative errors from which on there is no answer.
+_MOST_ROUNDING = 1e-6
+_ROUNDED = (
+    "a chance lies so near 0 or 1 that it is decided by rounding of the program's own numbers"
+)
 
 
 @dataclass
@@ -241,10 +247,13 @@ def privacy_loss(
         for side in (0, 1)
     ]
     side = 0 if found[0][0] >= found[1][0] else 1
+    rounding = max(t.rounding for t in traces)
+    if rounding > _MOST_ROUNDING:
+        raise RoundedChanceError(_ROUNDED)
     error = 0.0
     if math.isfinite(found[side][0]):
         pieces = max(sum(max(len(g.blocks) for g in groups) for groups in parts), 1)
-        error = 2 * quadrature_error(cells) * pieces + found[side][2] + 1e-15
+        error = 2 * quadrature_error(cells) * pieces + found[side][2] + 2 * rounding + 1e-15
     loss = ExactLoss(
         x,
         x2,

@@ -189,16 +189,17 @@ class OutputDistribution:
     def sample(self, size: int, seed: int | None = None) -> list[Any]:
         """Outputs drawn from the traced distribution (not by running the mechanism).
 
-        A path that counts more than once (a loop that begins anew) is drawn by rejection.
+        A path that counts more than once (a loop that begins anew) is drawn by rejection. What was
+        not explored (see `leftover`) is drawn again: no output is made up.
         """
         generator = np.random.default_rng(seed)
         weights = [
             math.prod(float(c.probability) for c in path.choices if c.site == "again")
             for path in self.trace.paths
         ]
-        if not any(weight > 1 for weight in weights):
-            return self._drawn(size, generator)
-        shares = [weight / max(weights) for weight in weights]
+        shares = None
+        if any(weight > 1 for weight in weights):
+            shares = [weight / max(weights) for weight in weights]
         kept: list[Any] = []
         while len(kept) < size:
             kept += [v for v in self._drawn(size, generator, shares) if v is not _REJECTED]
@@ -209,7 +210,7 @@ class OutputDistribution:
     ) -> list[Any]:
         draws = {s: np.asarray(n.sample(generator, size)) for s, n in self.trace.noises.items()}
         coins: dict[Any, Any] = {}
-        outputs: list[Any] = [None if shares is None else _REJECTED] * size
+        outputs: list[Any] = [_REJECTED] * size
         open_rows = np.ones(size, dtype=bool)
         for number, path in enumerate(self.trace.paths):
             inside = open_rows.copy()

@@ -151,10 +151,18 @@ def elementwise(
     return array if array.shape else elements(m, array)[0]
 
 
+_NAMES = {function: op for op, function in OPERATORS.items()}
+
+
 def native_result(m: Machine, function: Callable[..., Any], values: list[Any]) -> Any:
     try:
         with np.errstate(all="ignore"):
-            return m.adopted(function(*values))
+            result = function(*values)
+        if function in _NAMES and len(values) == 2:
+            m.known_errors.computed(_NAMES[function], values[0], values[1], result)
+        else:
+            m.known_errors.called(function, values, result)
+        return m.adopted(result)
     except Refused:
         raise
     except Exception as error:

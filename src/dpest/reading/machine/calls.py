@@ -149,6 +149,7 @@ class Calls:
             for a in (*args, *kwargs.values()):
                 if isinstance(a, np.ndarray) and np.may_share_memory(a, result):
                     raise Refused(f"`{_name(f)}` gives a view, which the table doesn't know")
+        self.known_errors.called(f, args, result)
         return self.adopted(result)
 
     def call_seeded(

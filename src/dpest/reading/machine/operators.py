@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpest.noise.uniform import Uniform
 from dpest.reading.domains import arithmetic
 from dpest.reading.domains.arithmetic import COMPARISONS, OPERATORS, conjunction_of, disjunction_of
 from dpest.reading.domains.numbers import Real, Truth
@@ -55,7 +56,9 @@ def binary(m: Machine, op: str, a: Any, b: Any) -> Any:
     if is_plain(a) and is_plain(b):
         if op in ("*", "**", "<<"):
             _not_too_large(op, a, b)
-        return native(OPERATORS[op], a, b)
+        result = native(OPERATORS[op], a, b)
+        m.known_errors.computed(op, a, b, result)
+        return result
     if isinstance(a, Known) or isinstance(b, Known):
         return known.native(m, OPERATORS[op], (a, b), {}, f"`{op}` of a table")
     if isinstance(a, Array) or isinstance(b, Array):
@@ -228,6 +231,7 @@ def compare(m: Machine, op: str, a: Any, b: Any) -> Any:
     if isinstance(a, Array) or isinstance(b, Array):
         return m.arrays.compare(m, op, a, b)
     if is_scalar(a) and is_scalar(b):
+        _chance_of(m, a, b)
         return arithmetic.compare(m, op, a, b)
     lazy = m.lazy_operation(op, a, b)
     if lazy is not None:
@@ -238,6 +242,16 @@ def compare(m: Machine, op: str, a: Any, b: Any) -> Any:
     if is_object(m.state, a) or is_object(m.state, b):
         return _ordered_by_method(m, op, a, b)
     return _ordered(m, op, a, b)
+
+
+def _chance_of(m: Machine, a: Any, b: Any) -> None:
+    """A uniform draw between 0 and 1 is compared with a number, which makes a chance."""
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, Real) and arithmetic.is_number(other) and len(one.form.terms) == 1:
+            ((symbol, times),) = one.form.terms.items()
+            noise = m.supports.noises.get(symbol)
+            if isinstance(noise, Uniform) and (noise.low, noise.high) == (0, 1):
+                m.known_errors.coin(other, times, one.form.constant)
 
 
 def _compared_by_equality(m: Machine, op: str, a: Any, b: Any) -> Any:

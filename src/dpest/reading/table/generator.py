@@ -274,6 +274,7 @@ def binomial(m: Machine, rng: Any, n: Any, p: Any, size: Any = None) -> Any:
 
     def coin(noise: Any, kind: type) -> Any:
         if noise.n == 1 and 0 < noise.p < 1:
+            m.known_errors.coin(noise.p)
             return m.chosen(m.coin(noise.p), 1, 0, (kind,))
         return None
 
@@ -349,6 +350,7 @@ def chances_of(m: Machine, count: int, p: Any) -> list[Any]:
     chances = [float(v) for v in np.asarray(known).reshape(-1)]
     if len(chances) != count:
         raise Thrown(ValueError("a and p must have same size"))
+    m.known_errors.choice(chances)
     try:
         np.random.default_rng(0).choice(max(count, 1), p=chances)
         checked = dict(Categorical(tuple(range(count)), tuple(chances)).outcomes)
@@ -461,6 +463,8 @@ def multinomial(m: Machine, rng: Any, n: Any, pvals: Any, size: Any = None) -> A
     if size is not None or not is_number(n) or n != 1:
         raise Refused("rng.multinomial of more than one trial", "draw them with rng.choice")
     known = [float(v) for v in np.asarray(_parameter(m, "multinomial", pvals)).reshape(-1)]
+    for chance in known[:-1]:
+        m.known_errors.coin(chance)
     chances = chances_of(m, len(known), (*known[:-1], 1 - sum(known[:-1])))
     possible = [i for i, c in enumerate(chances) if c != 0]
     place = pick_place(m, possible, [chances[i] for i in possible])
@@ -529,7 +533,9 @@ def draw_(m: Machine, rng: Any, noise: Any, size: Any = None) -> Any:
 def bernoulli_(m: Machine, rng: Any, p: Any, size: Any = None) -> Any:
     if size is not None:
         raise Refused("several coins at once")
-    return m.coin(_parameter(m, "bernoulli", p))
+    chance = _parameter(m, "bernoulli", p)
+    m.known_errors.coin(chance)
+    return m.coin(chance)
 
 
 # Making generators

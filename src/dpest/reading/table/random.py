@@ -125,6 +125,7 @@ def choices(
                  for w in m.all_items(weights, "weights of")]  # fmt: skip
         if sum(known) <= 0 or min(known) < 0 or len(known) != len(items):
             raise Refused("weights of random.choices")
+        m.known_errors.choice(known)
         chances = [w / sum(known) for w in known]
     possible = [i for i, c in enumerate(chances) if c]
     picks = [items[pick_place(m, possible, [chances[i] for i in possible])] for _ in range(k)]

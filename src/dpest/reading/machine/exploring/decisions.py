@@ -15,6 +15,7 @@ from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.geometry.polyhedra import feasible
 from dpest.geometry.regions import Supports
 from dpest.noise.family import Noise
+from dpest.reading.domains.known_errors import KnownErrors
 from dpest.reading.domains.numbers import Real, Truth
 from dpest.reading.machine.signals import Dead, Fork, OutOfLimits, Refused, Thrown
 from dpest.reading.machine.state import State
@@ -40,6 +41,7 @@ class Decisions:
         self._answers: dict[frozenset[Condition], bool] = {}
         self.assumed: tuple[Condition, ...] = ()
         self.notes: dict[str, None] = {}
+        self.known_errors = KnownErrors()
 
     # Truths
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpest.geometry.linear import Condition, Form, Symbol
-from dpest.noise import Bernoulli
+from dpest.noise import Bernoulli, Binomial, Geometric
 from dpest.noise.family import Noise
 from dpest.noise.parameters import exact, is_number
 from dpest.reading.domains.numbers import Kinds, Real, Truth
@@ -64,6 +64,8 @@ class NoiseDrawing(Decisions):
 
     def draw(self, noise: Noise, kinds: Kinds) -> Any:
         """A value of a noise: a symbol, or the only value that it has."""
+        if isinstance(noise, (Binomial, Geometric)):
+            self.known_errors.coin(noise.p)
         if noise.constant is not None:
             return kinds[0](noise.constant)
         self._may_stop()
