@@ -542,10 +542,14 @@ class Arithmetic(Choices):
         if isinstance(a, Object):
             return a.unary(self, op)
         if isinstance(a, Rows):
-            return self.per_record(lambda x: self.unary(op, x), a)
+            return self.per_record(lambda x: self._unary_of_entry(op, x), a)
         if isinstance(a, SmallArray):
-            return a.map(lambda x: self.unary(op, x))
+            return a.map(lambda x: self._unary_of_entry(op, x))
         return self.unary_scalar(op, a)
+
+    def _unary_of_entry(self, op: str, a: Any) -> Any:
+        """Of an entry of an array: ~ of a truth is its opposite there, and no number."""
+        return not a if op == "~" and isinstance(a, bool) else self.unary(op, a)
 
     # One value per record ------------------------------------------------------------------------
 

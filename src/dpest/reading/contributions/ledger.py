@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from dpest.reading.contributions.arithmetic import Arithmetic
 from dpest.reading.contributions.choices import ways
 from dpest.reading.contributions.forms import (
@@ -32,6 +34,7 @@ from dpest.reading.contributions.values import (
 MOST_CASES = 600
 # Holds of everybody; marks what there is once for each person, where people have several rows.
 ONCE = RecordTruth("==", number(0))
+_ROUNDED = {"floor": np.floor, "ceil": np.ceil, "rint": np.rint}
 # Families of noise whose draws are whole numbers.
 _WHOLE = ("geometric", "two_sided_geometric", "discrete_laplace", "discrete_gaussian")
 
@@ -196,6 +199,9 @@ class Recording(Arithmetic):
             form = form - own + self.revealed[symbol].times(c)
         return form
 
+    def number_of(self, value: Any) -> SymbolicForm:
+        raise NotImplementedError
+
     @property
     def in_pass(self) -> bool:
         return self.record is not None
@@ -238,6 +244,9 @@ class Recording(Arithmetic):
                     inner += self.terms.nodes[s][1].times(c)
                     rest = rest - SymbolicForm(((s, c),), Fraction(0))
             return rest + self.terms.div(self.visible(inner), over)
+        rounded = self._rounded_noise(form, private)
+        if rounded is not None:
+            return rounded
         if private & self.spent:
             raise Unread("noise that decided which value is the largest, and is seen besides")
         part = form.part(private)
@@ -253,6 +262,29 @@ class Recording(Arithmetic):
             known = self.seen[scaled] = self.public()
             self.row_of[self.publics] = len(self.ledger.rows) - 1
         return (form - part) + known.times(lead)
+
+    def is_unseen_noise(self, value: Any) -> bool:
+        """Whether a number is made of draws alone, of which nothing was seen."""
+        if not isinstance(value, SymbolicForm) or not value.terms:
+            return False
+        drawn = {s for s, _ in value.terms if self.terms.nodes[s][0] == "noise"}
+        return drawn == set(value.symbols) and not drawn & (self.watched | self.spent)
+
+    def _rounded_noise(self, form: SymbolicForm, private: set[int]) -> SymbolicForm | None:
+        """Whole numbers beside noise that was rounded: k + round(z) is round(k + z)."""
+        nodes = self.terms.nodes
+        rounded = [
+            (s, c) for s, c in form.terms if nodes[s][0] in _ROUNDED and self.terms.kinds[s] & NOISE
+        ]
+        if len(rounded) != 1 or abs(rounded[0][1]) != 1:
+            return None
+        ((symbol, sign),) = rounded
+        rest = form.part(private - {symbol})
+        if rest.terms and not self.is_whole_sum(rest):
+            raise Unread("rounded noise beside values that may be no whole numbers")
+        function, inner = _ROUNDED[nodes[symbol][0]], nodes[symbol][1] + rest.times(sign)
+        public = form - form.part(private)
+        return public + self.number_of(self.publicly(function, inner)).times(sign)
 
     def _common_divisor(self, private: set[int]) -> SymbolicForm | None:
         """The public number that all private parts of a form are divided by."""
@@ -358,6 +390,8 @@ class Recording(Arithmetic):
             if c.denominator != 1:
                 return False
             if node[0] == "noise" and self.ledger.noises[node[1]].family in _WHOLE:
+                continue
+            if node[0] in _ROUNDED:
                 continue
             if node[0] != "sum":
                 return False

@@ -10,7 +10,15 @@ from typing import Any
 from dpest.reading.code.instructions import Instruction
 from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.choices import DecisionScript
-from dpest.reading.contributions.control import calls, catching, items, iteration, picks, releases
+from dpest.reading.contributions.control import (
+    calls,
+    catching,
+    items,
+    iteration,
+    operators,
+    picks,
+    releases,
+)
 from dpest.reading.contributions.control.actions import ACTIONS, CARRYING
 from dpest.reading.contributions.control.counting import by_coins, over_places
 from dpest.reading.contributions.control.emptiness import without_records
@@ -293,6 +301,8 @@ class ContributionMachine(Publics):
     # Items ---------------------------------------------------------------------------------------
 
     def binary(self, op: str, a: Any, b: Any) -> Any:
+        if isinstance(a, ProgramObject) or isinstance(b, ProgramObject):
+            return operators.of_objects(self, op, a, b)
         if isinstance(a, RecordPosition) and op == "+" and type(b) is int and b == 1:
             return Stepped()
         if op == "@" and isinstance(b, Rows) and isinstance(a, (Rows, Transposed)):

@@ -14,6 +14,7 @@ from dpest.reading.contributions.control.objects import (
     SuperLookup,
     set_attribute,
 )
+from dpest.reading.contributions.control.operators import of_objects
 from dpest.reading.contributions.control.stack import CallFrame, Managed
 from dpest.reading.contributions.forms import Raised, SymbolicForm, Unread
 from dpest.reading.contributions.functions.purity import POST, PURE_MODULES
@@ -198,6 +199,8 @@ def _compare(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: lis
 
 def _inplace(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: list[Any]) -> Any:
     a, b = uses
+    if isinstance(a, ProgramObject):
+        return of_objects(m, i.extra, a, b, in_place=True)
     unshared(a)
     if isinstance(a, Seq):
         if i.extra != "+" or a.rows is not None or a.bag:

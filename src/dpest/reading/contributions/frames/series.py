@@ -83,12 +83,14 @@ class Series(Object):
         def one(x: Any, y: Any) -> Any:
             return math.nan if absent(x) or absent(y) else m.binary(op, x, y)
 
+        a, b = m.pinned_public(a), m.pinned_public(b)
         return self.with_rows(m.per_record(one, self.beside(a), self.beside(b)))
 
     def compare(self, m: Any, op: str, a: Any, b: Any) -> Any:
         def one(x: Any, y: Any) -> Any:
             return op == "!=" if absent(x) or absent(y) else m.compare(op, x, y)
 
+        a, b = m.pinned_public(a), m.pinned_public(b)
         return self.with_rows(m.per_record(one, self.beside(a), self.beside(b)))
 
     def unary(self, m: Any, op: str) -> Any:

@@ -114,7 +114,20 @@ def _with_axis(value: Any, keep: Any) -> Any:
     return SmallArray((1,), [value]) if keep else value
 
 
-@entry(np.mean, np.average)
+@entry(np.average)
+def _average(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    """A mean, or Σ weight·value / Σ weight."""
+    value, axis, weights = given(arguments, named, "a", "axis", "weights", axis=None, weights=None)
+    if weights is None:
+        return mean_over(m, as_array(m, value), axis)
+    value, weights = as_array(m, value), as_array(m, weights)
+    flat = all(isinstance(v, Rows) or len(v.shape) == 1 for v in (value, weights))
+    if axis is not None or not flat:
+        raise Unread("a weighted mean over an axis")
+    return m.binary("/", m.call(np.dot, [value, weights], {}), sum_over(m, weights, None))
+
+
+@entry(np.mean)
 def _np_mean(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     value, axis = given(arguments, named, "a", "axis", axis=None)
     return mean_over(m, as_array(m, value), axis)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import bisect
 import builtins
 import contextlib
-import dataclasses
 import functools
 import heapq
 import itertools
@@ -19,7 +18,7 @@ from scipy.special import logsumexp, softmax
 
 from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.calling import given
-from dpest.reading.contributions.control.objects import Own, PartialCall, construct
+from dpest.reading.contributions.control.objects import Own, PartialCall, set_by_object
 from dpest.reading.contributions.control.stack import Suspended
 from dpest.reading.contributions.forms import NOISE, RECORD, SymbolicForm, Unread
 from dpest.reading.contributions.functions.registry import FUNCTIONS, as_array, entry
@@ -494,41 +493,15 @@ def _filled(number: float) -> Any:
 FUNCTIONS[np.zeros_like], FUNCTIONS[np.ones_like] = _filled(0.0), _filled(1.0)
 
 
-@entry(dataclasses.asdict)
-def _asdict(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
-    (value,) = given(arguments, named, "obj")
-    if not isinstance(value, ProgramObject) or not dataclasses.is_dataclass(value.kind):
-        return NotImplemented
-    if any(isinstance(v, (Seq, Map, ProgramObject, tuple)) for v in value.attributes.values()):
-        raise Unread("a dict of an object that holds others")
-    names = [f.name for f in dataclasses.fields(value.kind)]
-    if any(name not in value.attributes for name in names):
-        raise Unread("a dict of an object without some of its fields")
-    return Map({name: value.attributes[name] for name in names})
-
-
-@entry(dataclasses.astuple)
-def _astuple(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
-    found = _asdict(m, arguments, named)
-    return tuple(found.items.values()) if isinstance(found, Map) else found
-
-
-@entry(dataclasses.replace)
-def _replaced(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
-    """A new object with other values in some fields."""
-    value, *rest = arguments
-    if rest or not isinstance(value, ProgramObject) or not dataclasses.is_dataclass(value.kind):
-        return NotImplemented
-    names = [f.name for f in dataclasses.fields(value.kind) if f.init]
-    return construct(m, value.kind, [], {**{n: value.attributes[n] for n in names}, **named})
-
-
 @entry(types.SimpleNamespace)
 def _namespace(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     """Of a record: an object with these attributes."""
     if arguments or m.record is None:
         return NotImplemented
     return Record(dict(named))
+
+
+FUNCTIONS[object.__setattr__] = set_by_object
 
 
 @entry(builtins.vars)

@@ -1,0 +1,330 @@
+"""Functions as people write them; of each manner some that are right and some with a mistake."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+REGIONS = ["a", "b", "c"]
+PUBLIC = pd.DataFrame({"region": REGIONS, "weight": [1.0, 2.0, 0.5], "part": ["x", "x", "y"]})
+TWICE = pd.DataFrame({"region": ["a", "a", "b", "c"], "weight": [1.0, 1.0, 2.0, 0.5]})
+RATES = pd.Series({"a": 1.0, "b": 2.0, "c": 0.5})
+
+
+# Tables by two fields ----------------------------------------------------------------------------
+
+
+def cross_table(df: Any, rng: Any) -> Any:
+    table = pd.crosstab(df["region"], df["sex"])
+    table = table.reindex(index=REGIONS, columns=["f", "m"], fill_value=0)
+    return table + rng.laplace(size=table.shape)
+
+
+def cross_table_as_it_is(df: Any, rng: Any) -> Any:
+    table = pd.crosstab(df["region"], df["sex"])
+    return table + rng.laplace(size=table.shape)
+
+
+def cross_table_of_known_rows(df: Any, rng: Any) -> Any:
+    """Its columns are still those that occur."""
+    table = pd.crosstab(df["region"], df["sex"]).reindex(REGIONS, fill_value=0)
+    return table + rng.laplace(size=table.shape)
+
+
+def unstacked(df: Any, rng: Any) -> Any:
+    table = df.groupby(["region", "sex"]).size().unstack(fill_value=0)
+    table = table.reindex(index=REGIONS, columns=["f", "m"], fill_value=0)
+    return table.to_numpy() + rng.laplace(size=(3, 2))
+
+
+def pivoted(df: Any, rng: Any) -> Any:
+    df = df.assign(v=df["v"].clip(upper=5))
+    table = df.pivot_table(
+        index="region", columns="sex", values="v", aggfunc="sum", fill_value=0
+    ).reindex(index=REGIONS, columns=["f", "m"], fill_value=0)
+    return table + rng.laplace(scale=5, size=(3, 2))
+
+
+def pivoted_without_clip(df: Any, rng: Any) -> Any:
+    table = df.pivot_table(
+        index="region", columns="sex", values="v", aggfunc="sum", fill_value=0
+    ).reindex(index=REGIONS, columns=["f", "m"], fill_value=0)
+    return table + rng.laplace(scale=5, size=(3, 2))
+
+
+def pairs(df: Any, rng: Any) -> Any:
+    index = pd.MultiIndex.from_product([REGIONS, ["f", "m"]])
+    counts = df.groupby(["region", "sex"]).size().reindex(index, fill_value=0)
+    return counts + rng.laplace(size=6)
+
+
+def several_aggregates(df: Any, rng: Any) -> Any:
+    groups = df.assign(v=df["v"].clip(upper=5)).groupby("region")["v"]
+    found = groups.agg(["sum", "count"]).reindex(REGIONS, fill_value=0)
+    sums = found["sum"] + rng.laplace(scale=10, size=3)
+    return sums / (found["count"] + rng.laplace(scale=2, size=3))
+
+
+def several_aggregates_at_full_price(df: Any, rng: Any) -> Any:
+    groups = df.assign(v=df["v"].clip(upper=5)).groupby("region")["v"]
+    found = groups.agg(["sum", "count"]).reindex(REGIONS, fill_value=0)
+    sums = found["sum"] + rng.laplace(scale=5, size=3)
+    return sums / (found["count"] + rng.laplace(scale=1, size=3))
+
+
+def column_by_column(df: Any, rng: Any) -> Any:
+    sums = df["v"].clip(upper=5).groupby(df["region"]).sum()
+    return sums.reindex(REGIONS, fill_value=0) + rng.laplace(scale=5, size=3)
+
+
+# Public tables -----------------------------------------------------------------------------------
+
+
+def merged(df: Any, rng: Any) -> Any:
+    full = df.merge(PUBLIC, on="region", how="left")
+    return (full["weight"] * full["v"].clip(0, 5)).sum() + rng.laplace(scale=10)
+
+
+def merged_without_weights(df: Any, rng: Any) -> Any:
+    """The weight may be 2: a record adds 10."""
+    full = df.merge(PUBLIC, on="region", how="left")
+    return (full["weight"] * full["v"].clip(0, 5)).sum() + rng.laplace(scale=5)
+
+
+def merged_with_rows_twice(df: Any, rng: Any) -> Any:
+    """A record of region a is in the merged table twice."""
+    full = df.merge(TWICE, on="region")
+    return len(full) + rng.laplace()
+
+
+def merged_groups(df: Any, rng: Any) -> Any:
+    full = pd.merge(df, PUBLIC, on="region")
+    return full.groupby("part").size().reindex(["x", "y"], fill_value=0) + rng.laplace(size=2)
+
+
+def mapped(df: Any, rng: Any) -> Any:
+    return df["region"].map(RATES).sum() + rng.laplace(scale=2)
+
+
+def merged_results(df: Any, rng: Any) -> Any:
+    counts = [float((df["region"] == r).sum() + rng.laplace()) for r in REGIONS]
+    return PUBLIC.merge(pd.DataFrame({"region": REGIONS, "n": counts}), on="region")
+
+
+# One record in several steps ---------------------------------------------------------------------
+
+
+def means_by_region(df: Any, rng: Any) -> Any:
+    found = {}
+    for region in REGIONS:
+        part = df.loc[df["region"] == region, "v"].clip(0, 5)
+        total = part.sum() + rng.laplace(scale=10)
+        size = len(part) + rng.laplace(scale=2)
+        found[region] = total / size if size > 1 else 0.0
+    return found
+
+
+def means_of_overlapping_parts(df: Any, rng: Any) -> Any:
+    found = []
+    for region in REGIONS:
+        part = df.loc[df["region"] <= region, "v"].clip(0, 5)
+        size = len(part) + rng.laplace(scale=1)
+        found.append(size if size > 1 else 0.0)
+    return found
+
+
+def next_part_by_the_last(df: Any, rng: Any) -> Any:
+    """Where the first count is large the same people are counted again."""
+    a = (df["region"] == "a").sum() + rng.laplace()
+    again = "a" if a > 3 else "b"
+    return a, (df["region"] == again).sum() + rng.laplace()
+
+
+def other_part_by_the_last(df: Any, rng: Any) -> Any:
+    a = (df["region"] == "a").sum() + rng.laplace()
+    other = "c" if a > 3 else "b"
+    return a, (df["region"] == other).sum() + rng.laplace()
+
+
+# Objects, copies, contexts -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Config:
+    upper: float = 1.0
+    name: str = field(default="count", kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.upper <= 0:
+            raise ValueError("upper")
+        object.__setattr__(self, "width", self.upper)
+
+
+@dataclass
+class Report:
+    total: float
+    notes: list[str] = field(default_factory=list)
+    config: Config = field(default_factory=Config)
+
+
+def report(df: Any, rng: Any) -> Any:
+    config = replace(Config(), upper=5.0)
+    found = Report(float(df["v"].clip(0, config.upper).sum() + rng.laplace(scale=config.width)))
+    if found.total < 5:
+        found.notes.append("few")
+    return asdict(found)
+
+
+def report_of_the_default(df: Any, rng: Any) -> Any:
+    config = replace(Config(), upper=5.0)
+    return asdict(Report(float(df["v"].clip(0, config.upper).sum() + rng.laplace())))
+
+
+class Tally:
+    def __init__(self, counts: dict[str, float]) -> None:
+        self.counts = counts
+
+    def __iadd__(self, key: str) -> Tally:
+        self.counts[key] += 1
+        return self
+
+    def __mul__(self, factor: float) -> Tally:
+        return Tally({k: factor * v for k, v in self.counts.items()})
+
+    __rmul__ = __mul__
+
+
+def tallied(df: Any, rng: Any) -> Any:
+    tally = Tally(dict.fromkeys(REGIONS, 0.0))
+    for region in df["region"]:
+        tally += region
+    return {k: v + rng.laplace(scale=2) for k, v in (2 * tally).counts.items()}
+
+
+def tallied_twice(df: Any, rng: Any) -> Any:
+    tally = Tally(dict.fromkeys(REGIONS, 0.0))
+    for region in df["region"]:
+        tally += region
+    return {k: v + rng.laplace(scale=1) for k, v in (2 * tally).counts.items()}
+
+
+def copied(df: Any, rng: Any) -> Any:
+    empty: dict[str, list[float]] = {"a": [0.0], "rest": [0.0, 0.0]}
+    found = copy.deepcopy(empty)
+    for region in df["region"]:
+        if region == "a":
+            found["a"][0] += 1
+        else:
+            found["rest"][int(region == "c")] += 1
+    return {k: [v + rng.laplace() for v in cells] for k, cells in found.items()}
+
+
+@contextlib.contextmanager
+def ledger(total: float) -> Iterator[list[float]]:
+    spent: list[float] = []
+    yield spent
+    assert sum(spent) <= total + 1e-9
+
+
+def in_a_context(df: Any, rng: Any, eps: float = 1.0) -> Any:
+    with ledger(eps) as spent:
+        spent.append(eps / 2)
+        n = len(df) + rng.laplace(scale=1 / spent[-1])
+        spent.append(eps / 2)
+        return n, df["v"].clip(0, 5).sum() + rng.laplace(scale=5 / spent[-1])
+
+
+def more_than_the_context(df: Any, rng: Any, eps: float = 1.0) -> Any:
+    with ledger(2 * eps) as spent:
+        spent.append(eps)
+        n = len(df) + rng.laplace(scale=1 / spent[-1])
+        spent.append(eps)
+        return n, df["v"].clip(0, 5).sum() + rng.laplace(scale=5 / spent[-1])
+
+
+# Noise that is rounded ---------------------------------------------------------------------------
+
+
+def rounded_noise(df: Any, rng: Any) -> Any:
+    return len(df) + round(rng.laplace())
+
+
+def rounded_noises(df: Any, rng: Any) -> Any:
+    counts = np.array([(df["region"] == r).sum() for r in REGIONS])
+    return counts - np.floor(rng.laplace(size=3))
+
+
+def rounded_noise_on_a_sum(df: Any, rng: Any) -> Any:
+    """What is behind the comma is exact."""
+    return df["v"].clip(0, 1).sum() + round(rng.laplace())
+
+
+def rounded_noise_beside_it(df: Any, rng: Any) -> Any:
+    z = rng.laplace()
+    return z, len(df) + round(z)
+
+
+def noise_cut_off(df: Any, rng: Any) -> Any:
+    """int() gives 0 twice its share."""
+    return len(df) + int(rng.laplace())
+
+
+def even_noise(df: Any, rng: Any) -> Any:
+    """The parity of the count is exact."""
+    return len(df) + 2 * round(rng.laplace(scale=2))
+
+
+# Weights -----------------------------------------------------------------------------------------
+
+
+def weighted(x: Any, rng: Any) -> Any:
+    w = np.array([0.125, 0.25, 0.25, 0.375])
+    return np.average(np.clip(x, 0, 1), weights=w) + rng.laplace(scale=0.375)
+
+
+def weighted_as_if_alike(x: Any, rng: Any) -> Any:
+    w = np.array([0.125, 0.25, 0.25, 0.375])
+    return np.average(np.clip(x, 0, 1), weights=w) + rng.laplace(scale=0.25)
+
+
+def without_missing(x: Any, rng: Any) -> Any:
+    x = np.asarray(x, dtype=float)
+    known = ~np.isnan(x)
+    total = np.clip(x[known], 0, 1).sum() + rng.laplace(scale=2)
+    return total / max(known.sum() + rng.laplace(scale=2), 1)
+
+
+def without_missing_exact_number(x: Any, rng: Any) -> Any:
+    x = np.asarray(x, dtype=float)
+    known = ~np.isnan(x)
+    return (np.clip(x[known], 0, 1).sum() + rng.laplace(scale=1)) / max(known.sum(), 1)
+
+
+TABLE = 'table(any, region=["a","b","c"], sex=["f","m"], v=(0,20), as_="pandas")'
+RIGHT = {
+    TABLE: [
+        cross_table, unstacked, pivoted, pairs, several_aggregates, column_by_column, merged,
+        merged_groups, mapped, merged_results, means_by_region, other_part_by_the_last, report,
+        tallied, copied, in_a_context, rounded_noise, rounded_noises,
+    ],
+}  # fmt: skip
+WRONG = {
+    TABLE: [
+        cross_table_as_it_is, cross_table_of_known_rows, pivoted_without_clip,
+        several_aggregates_at_full_price, merged_without_weights, merged_with_rows_twice,
+        means_of_overlapping_parts, next_part_by_the_last, report_of_the_default, tallied_twice,
+        more_than_the_context, rounded_noise_on_a_sum, rounded_noise_beside_it, noise_cut_off,
+        even_noise,
+    ],
+}  # fmt: skip
+REPLACED = {"reals(4, 0, 9)": [weighted], "reals(any, 0, 9, nan=True)": [without_missing]}
+REPLACED_WRONG = {
+    "reals(4, 0, 9)": [weighted_as_if_alike],
+    "reals(any, 0, 9, nan=True)": [without_missing_exact_number],
+}
