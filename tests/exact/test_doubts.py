@@ -8,7 +8,7 @@ import dpest
 
 
 def by_searchsorted(scores, rng):
-    """The exponential mechanism by its cumulative weights, the last of which may be lost in them."""
+    """The exponential mechanism by cumulative weights, in which a small one may be lost."""
     weights = np.exp(np.asarray(scores, dtype=float) / 2)
     ends = np.cumsum(weights / weights.sum())
     return int(np.searchsorted(ends, rng.random()))

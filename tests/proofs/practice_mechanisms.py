@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import copy
 from collections.abc import Iterator
@@ -306,6 +307,77 @@ def without_missing_exact_number(x: Any, rng: Any) -> Any:
     return (np.clip(x[known], 0, 1).sum() + rng.laplace(scale=1)) / max(known.sum(), 1)
 
 
+# Places among the sorted data, few private numbers, arrays ---------------------------------------
+
+
+def ranks(x: Any, rng: Any) -> Any:
+    found = np.searchsorted(np.sort(np.asarray(x)), np.arange(6), side="right")
+    weights = np.exp(-np.abs(found - len(x) / 2) / 2)
+    return int(rng.choice(6, p=weights / weights.sum()))
+
+
+def ranks_at_full_price(x: Any, rng: Any) -> Any:
+    found = np.searchsorted(np.sort(np.asarray(x)), np.arange(6), side="right")
+    weights = np.exp(-np.abs(found - len(x) / 2))
+    return int(rng.choice(6, p=weights / weights.sum()))
+
+
+def two_ranks(x: Any, rng: Any) -> Any:
+    ordered = sorted(x)
+    return [bisect.bisect(ordered, t) + rng.laplace(scale=2) for t in (3, 4)]
+
+
+def two_ranks_at_full_price(x: Any, rng: Any) -> Any:
+    ordered = sorted(x)
+    return [bisect.bisect(ordered, t) + rng.laplace(scale=1) for t in (3, 4)]
+
+
+def mean_of_medians(x: Any, rng: Any) -> Any:
+    x = np.asarray(x)
+    medians = np.array([np.median(x[i : i + 3]) for i in range(0, len(x), 3)])
+    return np.clip(medians, 0, 1).mean() + rng.laplace(scale=1 / len(medians))
+
+
+def mean_of_overlapping_medians(x: Any, rng: Any) -> Any:
+    x = np.asarray(x)
+    medians = np.array([np.median(x[i : i + 3]) for i in range(len(x) - 2)])
+    return np.clip(medians, 0, 1).mean() + rng.laplace(scale=1 / len(medians))
+
+
+def clipped_sum(x: Any, rng: Any) -> Any:
+    return np.clip(np.sum(x), 0, 2) + rng.laplace(scale=2)
+
+
+def clipped_sum_at_full_price(x: Any, rng: Any) -> Any:
+    return np.clip(np.sum(x), 0, 2) + rng.laplace(scale=1)
+
+
+def moments(rows: Any, rng: Any) -> Any:
+    unit = np.clip(np.asarray(rows, dtype=float), 0, 1)
+    found = np.einsum("ni,nj->ij", unit, unit)
+    noise = np.triu(rng.laplace(scale=3, size=(2, 2)))
+    return np.triu(found) + noise
+
+
+def moments_as_one_number(rows: Any, rng: Any) -> Any:
+    unit = np.clip(np.asarray(rows, dtype=float), 0, 1)
+    found = np.einsum("ni,nj->ij", unit, unit)
+    return np.triu(found) + np.triu(rng.laplace(scale=1, size=(2, 2)))
+
+
+def nearest(x: Any, rng: Any) -> Any:
+    x, centres = np.clip(np.asarray(x), 0, 9), np.array([2.0, 7.0])
+    place = np.argmin(np.abs(x[:, None] - centres[None, :]), axis=1)
+    return [(place == j).sum() + rng.laplace(scale=2) for j in range(2)]
+
+
+def nearest_with_totals(x: Any, rng: Any) -> Any:
+    """The totals move by 9."""
+    x, centres = np.clip(np.asarray(x), 0, 9), np.array([2.0, 7.0])
+    place = np.argmin(np.abs(x[:, None] - centres[None, :]), axis=1)
+    return [x[place == j].sum() + rng.laplace(scale=2) for j in range(2)]
+
+
 TABLE = 'table(any, region=["a","b","c"], sex=["f","m"], v=(0,20), as_="pandas")'
 RIGHT = {
     TABLE: [
@@ -323,8 +395,20 @@ WRONG = {
         even_noise,
     ],
 }  # fmt: skip
-REPLACED = {"reals(4, 0, 9)": [weighted], "reals(any, 0, 9, nan=True)": [without_missing]}
+REPLACED = {
+    "reals(4, 0, 9)": [weighted],
+    "reals(any, 0, 9, nan=True)": [without_missing],
+    "reals(any, 0, 9)": [ranks, two_ranks, clipped_sum, nearest],
+    "reals(6, 0, 9)": [mean_of_medians],
+    'table(any, a=(-3, 3), b=(-3, 3), as_="matrix")': [moments],
+}
 REPLACED_WRONG = {
     "reals(4, 0, 9)": [weighted_as_if_alike],
     "reals(any, 0, 9, nan=True)": [without_missing_exact_number],
-}
+    "reals(any, 0, 9)": [
+        ranks_at_full_price, two_ranks_at_full_price, clipped_sum_at_full_price,
+        nearest_with_totals,
+    ],
+    "reals(6, 0, 9)": [mean_of_overlapping_medians],
+    'table(any, a=(-3, 3), b=(-3, 3), as_="matrix")': [moments_as_one_number],
+}  # fmt: skip

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from dpest.exact.outputs.cells import PathRegion
+from dpest.exact.outputs.cells import CellPiece, PathRegion
 from dpest.geometry.linear import Symbol
 from dpest.noise.family import Noise
 from dpest.noise.uniform import Uniform
@@ -21,18 +21,32 @@ _NOTHING = 16  # so many times its own doubt is a chance that shows nothing
 _SLIGHT = 1e-9  # relative: a doubt that no digit of a loss shows
 
 
-def doubt_of(regions: Sequence[PathRegion], noises: Mapping[Symbol, Noise]) -> float:
-    """How far the chance of these regions may be off, by their ends on uniform draws."""
+def doubt_of(pieces: Sequence[CellPiece], noises: Mapping[Symbol, Noise]) -> float:
+    """How far the chance of these pieces may be off, by their ends on uniform draws."""
+    return math.fsum(
+        math.exp(float(piece.log_density({}))) * _relative_doubt(piece.region, noises)
+        for piece in pieces
+    )
+
+
+def _relative_doubt(region: PathRegion, noises: Mapping[Symbol, Noise]) -> float:
+    """Of independent draws: the doubts of their intervals, each in units of its length."""
+    ends: dict[Symbol, list[tuple[bool, float]]] = {}
+    for condition in region.conditions:
+        terms = condition.form.terms
+        if len(terms) == 1:
+            ((symbol, slope),) = terms.items()
+            if isinstance(noises.get(symbol), Uniform):
+                end = float(-condition.form.constant / slope)
+                ends.setdefault(symbol, []).append((slope > 0, end))
     total = 0.0
-    for region in regions:
-        for condition in region.conditions:
-            terms = condition.form.terms
-            known = [noises.get(symbol) for symbol in terms]
-            if len(known) != 1 or not isinstance(known[0], Uniform):
-                continue
-            (slope,) = terms.values()
-            width = float(known[0].high) - float(known[0].low)
-            total += _ULPS * abs(float(condition.form.constant / slope)) / width
+    for symbol, found in ends.items():
+        noise = noises[symbol]
+        assert isinstance(noise, Uniform)
+        low = max([float(noise.low), *(end for rising, end in found if rising)])
+        high = min([float(noise.high), *(end for rising, end in found if not rising)])
+        if low < high:
+            total += _ULPS * max(abs(end) for _, end in found) / (high - low)
     return total
 
 

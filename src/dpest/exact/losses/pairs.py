@@ -305,7 +305,7 @@ def cell_pair(cell: OutputCell, noises: Noises) -> CellPair:
         logs = tuple(
             float(cell.log_density(side, {})) if cell.pieces[side] else -math.inf for side in (0, 1)
         )
-        doubts = [doubt_of(cell.regions[side], noises[side]) for side in (0, 1)]
+        doubts = [doubt_of(cell.pieces[side], noises[side]) for side in (0, 1)]
         return CellPair(cell, noises, (logs[0], logs[1]), [], (doubts[0], doubts[1]))
     if len(cell.pieces[0]) + len(cell.pieces[1]) == 1:
         return _of_one_side(cell, noises, 0 if cell.pieces[0] else 1)

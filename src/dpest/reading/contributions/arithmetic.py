@@ -414,6 +414,8 @@ class Arithmetic(Choices):
         if isinstance(a, Object) or isinstance(b, Object):
             return (a if isinstance(a, Object) else b).operate(self, op, a, b)
         if isinstance(a, Rows) or isinstance(b, Rows):
+            if op != "@":
+                a, b = self.beside_rows(a, b)
             self.check_rows(a, b)
             return self.per_record(lambda x, y: self.binary(op, x, y), a, b)
         if isinstance(a, Seq) or isinstance(b, Seq):
@@ -525,6 +527,7 @@ class Arithmetic(Choices):
         if isinstance(a, Object) or isinstance(b, Object):
             return (a if isinstance(a, Object) else b).compare(self, op, a, b)
         if isinstance(a, Rows) or isinstance(b, Rows):
+            a, b = self.beside_rows(a, b)
             self.check_rows(a, b)
             return self.per_record(lambda x, y: self.compare(op, x, y), a, b)
         if isinstance(a, SmallArray) or isinstance(b, SmallArray):
@@ -553,6 +556,20 @@ class Arithmetic(Choices):
 
     # One value per record ------------------------------------------------------------------------
 
+    def beside_rows(self, *values: Any) -> tuple[Any, ...]:
+        """Arrays as each record meets them: an axis of one, c[None, :], is that of the records."""
+        elements = [c.element for v in values if isinstance(v, Rows) for c in v.cases if c.present]
+        depth = max((len(e.shape) for e in elements if isinstance(e, SmallArray)), default=0)
+
+        def one(value: Any) -> Any:
+            if not isinstance(value, SmallArray) or len(value.shape) != depth + 1:
+                return value
+            if value.shape[0] != 1:
+                raise Unread("an array of the data and one of another length")
+            return SmallArray(value.shape[1:], value.cells) if depth else value.cells[0]
+
+        return tuple(map(one, values))
+
     def check_rows(self, *values: Any) -> None:
         """A list of the data knows no arithmetic; arrays of other lengths don't fit."""
         rows = [v for v in values if isinstance(v, Rows)]
@@ -572,6 +589,7 @@ class Arithmetic(Choices):
     def elementwise(self, function: Callable[..., Any], *values: Any) -> Any:
         """A function of numbers, of arrays and of rows."""
         if any(isinstance(v, Rows) for v in values):
+            values = self.beside_rows(*values)
             self.check_rows(*values)
             return self.per_record(lambda *v: self.elementwise(function, *v), *values)
         values = tuple(self.array(v) if isinstance(v, (Seq, tuple)) else v for v in values)

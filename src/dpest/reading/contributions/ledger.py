@@ -391,7 +391,7 @@ class Recording(Arithmetic):
                 return False
             if node[0] == "noise" and self.ledger.noises[node[1]].family in _WHOLE:
                 continue
-            if node[0] in _ROUNDED:
+            if node[0] in _ROUNDED and self.terms.kinds[symbol] == NOISE:
                 continue
             if node[0] != "sum":
                 return False

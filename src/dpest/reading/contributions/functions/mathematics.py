@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,9 @@ from dpest.reading.contributions.values import Rows, SmallArray
 
 if TYPE_CHECKING:
     from dpest.reading.contributions.machine import ContributionMachine
+
+
+_MOST_PRODUCTS = 4096  # of one einsum
 
 
 def _elementwise(op: str, *functions: Any) -> None:
@@ -179,6 +183,66 @@ def _outer(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) 
         raise Unread("an outer product of other than two short lists of numbers")
     cells = [m.mixed("*", x, y) for x in a.cells for y in b.cells]
     return SmallArray((len(a.cells), len(b.cells)), cells)
+
+
+@entry(np.einsum)
+def _einsum(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    """np.einsum("ni,nj->ij", X, Y): sums over the records, or a row for each of them."""
+    if all_plain(arguments, named):
+        return NotImplemented
+    text, *values = arguments
+    operands = [as_array(m, v) for v in values]
+    if named or not isinstance(text, str) or "->" not in text or "." in text:
+        raise Unread("einsum whose subscripts are not written out")
+    before, after = text.replace(" ", "").split("->")
+    names = before.split(",")
+    if len(names) != len(operands):
+        raise Unread("einsum of another number of arrays")
+    per = {n[:1] for n, v in zip(names, operands, strict=True) if isinstance(v, Rows)}
+    inner = [n[1:] if isinstance(v, Rows) else n for n, v in zip(names, operands, strict=True)]
+    if not per:
+        return _contracted(m, inner, after, operands)
+    (record, *others) = per
+    if others or not record or any(record in n for n in inner) or record in after[1:]:
+        raise Unread("einsum of the data along other axes than that of the records")
+    of_each = after.startswith(record)
+    rows = m.per_record(
+        lambda *parts: _contracted(m, inner, after[of_each:], list(parts)), *operands
+    )
+    return rows if of_each else m.sum_rows(rows)
+
+
+def _contracted(m: ContributionMachine, names: list[str], after: str, operands: list[Any]) -> Any:
+    """einsum of small arrays: Σ of products."""
+    sizes: dict[str, int] = {}
+    for name, value in zip(names, operands, strict=True):
+        shape = value.shape if isinstance(value, SmallArray) else ()
+        if len(shape) != len(name) or any(
+            sizes.setdefault(c, k) != k for c, k in zip(name, shape, strict=True)
+        ):
+            raise Unread("einsum of arrays whose shapes don't fit")
+    summed = [c for c in sizes if c not in after]
+    if not set(after) <= set(sizes) or len(set(after)) < len(after):
+        raise Unread("einsum whose subscripts are not understood")
+    if math.prod(sizes.values()) > _MOST_PRODUCTS:
+        raise Unread("einsum of large arrays")
+    cells = []
+    for outer in itertools.product(*(range(sizes[c]) for c in after)):
+        total: Any = 0
+        for place in itertools.product(*(range(sizes[c]) for c in summed)):
+            at = dict(zip([*after, *summed], (*outer, *place), strict=True))
+            one: Any = 1
+            for name, value in zip(names, operands, strict=True):
+                one = m.mixed("*", one, _cell(value, [at[c] for c in name]))
+            total = m.mixed("+", total, one)
+        cells.append(total)
+    return SmallArray(tuple(sizes[c] for c in after), cells) if after else cells[0]
+
+
+def _cell(value: Any, place: list[int]) -> Any:
+    if not isinstance(value, SmallArray):
+        return value
+    return value.cells[int(np.ravel_multi_index(place, value.shape))]
 
 
 @entry(np.clip)

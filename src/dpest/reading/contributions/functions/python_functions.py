@@ -30,6 +30,7 @@ from dpest.reading.contributions.values import (
     Case,
     Combined,
     Map,
+    Object,
     PlainIterator,
     ProgramObject,
     PublicValue,
@@ -311,6 +312,9 @@ def _searched(side: str) -> Any:
     def handler(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
         """The place of a uniform number among sums of weights: which of them is chosen."""
         values, number = arguments[:2]
+        if isinstance(values, Object) and values.cells() is None:
+            (asked,) = given(arguments[2:], named, "side", side=side)
+            return _placed(m, values, number, asked)
         if _rows(m, number) is not None and not named and len(arguments) == 2:
             each = as_array(m, number)
             return m.per_record(lambda e: handler(m, [values, e], {}), each)
@@ -334,6 +338,17 @@ def _searched(side: str) -> Any:
         return len(cells)
 
     return handler
+
+
+def _placed(m: ContributionMachine, values: Object, number: Any, side: Any) -> Any:
+    """Where public numbers would be put into the sorted data: how many are below them."""
+    if side not in ("left", "right"):
+        raise Unread("a place among the sorted data on a side that is not known")
+    if isinstance(number, (Seq, tuple)):
+        number = m.array(number)
+    if isinstance(number, SmallArray):
+        return number.map(lambda one: values.rank_of(m, one, side))
+    return values.rank_of(m, number, side)
 
 
 @entry(np.digitize)
@@ -422,7 +437,7 @@ def _made(native: Any) -> Any:
     def handler(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
         if all(map(is_plain, (*arguments, *named.values()))):
             return NotImplemented
-        cells: list[Any] = []
+        cells: list[Any] = [0.0]  # what is put where no entry goes to
 
         def placed(value: Any) -> Any:
             if isinstance(value, (Seq, tuple, range)):
@@ -456,7 +471,8 @@ def _made(native: Any) -> Any:
 
 for _moves in (
     np.concatenate, np.stack, np.vstack, np.hstack, np.column_stack, np.ravel, np.reshape,
-    np.transpose, np.flip, np.roll, np.repeat, np.tile, np.squeeze, np.expand_dims,
+    np.triu, np.tril, np.diag, np.flipud, np.fliplr, np.transpose, np.flip, np.roll, np.repeat,
+    np.tile, np.squeeze, np.expand_dims,
 ):  # fmt: skip
     FUNCTIONS[_moves] = _made(_moves)
 
