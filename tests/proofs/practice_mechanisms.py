@@ -378,12 +378,101 @@ def nearest_with_totals(x: Any, rng: Any) -> Any:
     return [x[place == j].sum() + rng.laplace(scale=2) for j in range(2)]
 
 
+# A person's own vector ----------------------------------------------------------------------------
+
+
+def own_vector(point: Any, rng: Any) -> Any:
+    return np.clip(point, 0, 1) + rng.laplace(scale=2, size=2)
+
+
+def own_vector_at_full_price(point: Any, rng: Any) -> Any:
+    return np.clip(point, 0, 1) + rng.laplace(scale=1, size=2)
+
+
+def own_vector_and_its_sum(point: Any, rng: Any) -> Any:
+    x = np.clip(point, 0, 1)
+    return x + rng.laplace(scale=2, size=2), x.sum() + rng.laplace(scale=2)
+
+
+# What frames are asked ---------------------------------------------------------------------------
+
+
+def bands(df: Any, rng: Any) -> Any:
+    band = np.select([df["v"] < 3, df["v"] < 6], [0, 1], default=2)
+    return np.bincount(band, minlength=3) + rng.laplace(size=3)
+
+
+def bands_that_overlap(df: Any, rng: Any) -> Any:
+    """Who is below 3 is below 6, too."""
+    return [(df["v"] < t).sum() + rng.laplace() for t in (3, 6)]
+
+
+def some_rows_changed(df: Any, rng: Any) -> Any:
+    df = df.copy()
+    df.loc[df["v"] > 5, "v"] = 5
+    return df["v"].sum() + rng.laplace(scale=5)
+
+
+def other_rows_changed(df: Any, rng: Any) -> Any:
+    df = df.copy()
+    df.loc[df["v"] < 5, "v"] = 5
+    return df["v"].sum() + rng.laplace(scale=5)
+
+
+def categories(df: Any, rng: Any) -> Any:
+    counts = pd.Series(pd.Categorical(df["region"], categories=REGIONS)).value_counts(sort=False)
+    return counts.to_numpy() + rng.laplace(size=3)
+
+
+def categories_in_their_order(df: Any, rng: Any) -> Any:
+    counts = pd.Series(pd.Categorical(df["region"], categories=REGIONS)).value_counts()
+    return counts.to_numpy() + rng.laplace(scale=0.5, size=3)
+
+
+def piped(df: Any, rng: Any) -> Any:
+    known = df.pipe(lambda d: d[d["sex"] == "f"]).assign(v=lambda d: d["v"].clip(0, 5))
+    return known.agg({"v": "sum"})["v"] + rng.laplace(scale=5)
+
+
+def piped_at_full_price(df: Any, rng: Any) -> Any:
+    known = df.pipe(lambda d: d[d["sex"] == "f"]).assign(v=lambda d: d["v"].clip(0, 5))
+    found = known.agg({"v": "sum"})
+    return found["v"] + rng.laplace(scale=5), len(known) + rng.laplace()
+
+
+def shares(df: Any, rng: Any) -> Any:
+    noisy = df["region"].value_counts().reindex(REGIONS, fill_value=0) + rng.laplace(size=3)
+    return noisy / noisy.sum()
+
+
+def shares_of_the_exact_number(df: Any, rng: Any) -> Any:
+    counts = df["region"].value_counts().reindex(REGIONS, fill_value=0)
+    return (counts + rng.laplace(size=3)) / counts.sum()
+
+
+def unzipped(df: Any, rng: Any) -> Any:
+    """Right where the number of records is public: of no pair zip(*…) makes nothing to unpack."""
+    pairs = [(row.sex, row.v) for row in df.itertuples()]
+    _, values = zip(*pairs)  # noqa: B905
+    return sum(min(v, 5) for v in values) + rng.laplace(scale=5)
+
+
+def spread(x: Any, rng: Any) -> Any:
+    return np.var(np.clip(x, 0, 1)) + rng.laplace(scale=1 / len(x))
+
+
+def spread_at_a_quarter(x: Any, rng: Any) -> Any:
+    """The greatest variance is a quarter; it moves by more than a quarter of 1/n."""
+    return np.var(np.clip(x, 0, 1)) + rng.laplace(scale=0.25 / len(x))
+
+
 TABLE = 'table(any, region=["a","b","c"], sex=["f","m"], v=(0,20), as_="pandas")'
 RIGHT = {
     TABLE: [
         cross_table, unstacked, pivoted, pairs, several_aggregates, column_by_column, merged,
         merged_groups, mapped, merged_results, means_by_region, other_part_by_the_last, report,
-        tallied, copied, in_a_context, rounded_noise, rounded_noises,
+        tallied, copied, in_a_context, rounded_noise, rounded_noises, bands, some_rows_changed,
+        categories, piped, shares,
     ],
 }  # fmt: skip
 WRONG = {
@@ -392,14 +481,16 @@ WRONG = {
         several_aggregates_at_full_price, merged_without_weights, merged_with_rows_twice,
         means_of_overlapping_parts, next_part_by_the_last, report_of_the_default, tallied_twice,
         more_than_the_context, rounded_noise_on_a_sum, rounded_noise_beside_it, noise_cut_off,
-        even_noise,
+        even_noise, bands_that_overlap, other_rows_changed, categories_in_their_order,
+        piped_at_full_price, shares_of_the_exact_number, unzipped,
     ],
 }  # fmt: skip
 REPLACED = {
     "reals(4, 0, 9)": [weighted],
     "reals(any, 0, 9, nan=True)": [without_missing],
-    "reals(any, 0, 9)": [ranks, two_ranks, clipped_sum, nearest],
+    "reals(any, 0, 9)": [ranks, two_ranks, clipped_sum, nearest, spread],
     "reals(6, 0, 9)": [mean_of_medians],
+    TABLE: [unzipped],
     'table(any, a=(-3, 3), b=(-3, 3), as_="matrix")': [moments],
 }
 REPLACED_WRONG = {
@@ -407,8 +498,15 @@ REPLACED_WRONG = {
     "reals(any, 0, 9, nan=True)": [without_missing_exact_number],
     "reals(any, 0, 9)": [
         ranks_at_full_price, two_ranks_at_full_price, clipped_sum_at_full_price,
-        nearest_with_totals,
+        nearest_with_totals, spread_at_a_quarter,
     ],
     "reals(6, 0, 9)": [mean_of_overlapping_medians],
     'table(any, a=(-3, 3), b=(-3, 3), as_="matrix")': [moments_as_one_number],
 }  # fmt: skip
+
+ANY_PAIR = {"reals(2, -5, 5)": [own_vector]}
+ANY_PAIR_WRONG = {
+    "reals(2, -5, 5)": [own_vector_at_full_price, own_vector_and_its_sum],
+    "reals(2)": [own_vector_at_full_price],
+    "reals(any, -5, 5)": [own_vector_at_full_price],
+}

@@ -9,7 +9,8 @@ no more than the form that moves most; and by no more than from one end of their
 
 **Moved data.** Where neighbours differ by numbers that move (l1, linf, monotone), a form moves by
 its slope times that. Costs are convex in the move, and positively homogeneous (ε, √μ²), and the
-ball of l1 is the hull of moves of one entry by the whole radius: those are looked at.
+ball of l1 is the hull of moves of one entry by the whole radius: those are looked at. Any two
+inputs (any_pair) differ in each entry by no more than the bounds of the data.
 """
 
 from __future__ import annotations
@@ -126,6 +127,14 @@ def form_range(shift: Shift, move: Move) -> Range:
     )
 
 
+def _reach(way: StageWay, symbol: int) -> Fraction:
+    """How far a function of moved numbers moves: by its slope, or through all of its values."""
+    slope = way.terms.slope(RecordForm(((symbol, ONE),), ZERO))
+    low, high = way.terms.range(symbol, {})
+    most = slope * way.radius
+    return most if low is None or high is None else min(most, high - low)
+
+
 def moves_of_numbers(way: StageWay, symbols: set[Private]) -> Iterator[Move]:
     """Numbers that move: by the radius in one entry (l1), or each of them (linf, monotone)."""
     r = way.radius
@@ -137,7 +146,7 @@ def moves_of_numbers(way: StageWay, symbols: set[Private]) -> Iterator[Move]:
                 raise Invalid("a sum over entries that all move, or by cases of them")
             reach[k] = way.terms.slope(cases[0].adds[k.place]) * r
         else:
-            reach[k] = way.terms.slope(RecordForm(((k.place, ONE),), ZERO)) * r
+            reach[k] = _reach(way, k.place)
     still = dict.fromkeys(symbols, ZERO)
     if way.moved == "l1":
         by_index: dict[int | None, list[Private]] = {}

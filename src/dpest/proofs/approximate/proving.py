@@ -118,7 +118,7 @@ def _shapes(question: ProofGoal) -> Sequence[Data]:
 
 def _radius(question: ProofGoal) -> Fraction | float:
     """How far neighbours' numbers move, where that is what makes them neighbours."""
-    if question.adjacency.name not in MOVED:
+    if question.adjacency.name not in MOVED or question.adjacency.name == "any_pair":
         return math.inf
     found = question.adjacency.radius
     return Fraction(found if isinstance(found, (int, Fraction)) else repr(float(found)))

@@ -422,9 +422,16 @@ class Arithmetic(Choices):
             return self.lists(op, a, b)
         if op == "@":
             return self.product(a, b)
+        if op == "/" and isinstance(a, SmallArray) and self._is_noisy(b):
+            # noisy / noisy.sum(): first the parts are seen, and then what they add up to.
+            a = a.map(lambda x: self.visible(x) if self._is_noisy(x) else x)
         if isinstance(a, SmallArray) or isinstance(b, SmallArray):
             return self.broadcast(lambda x, y: self.mixed(op, x, y), a, b)
         return self.scalar(op, a, b)
+
+    def _is_noisy(self, value: Any) -> bool:
+        noisy = isinstance(value, SymbolicForm) and bool(self.terms.kind(value) & NOISE)
+        return noisy and not self.in_pass
 
     def mixed(self, op: str, a: Any, b: Any) -> Any:
         return natively(BINARY[op], a, b) if is_plain(a) and is_plain(b) else self.scalar(op, a, b)

@@ -31,6 +31,7 @@ from dpest.reading.contributions.functions.flips import Flip, flip_of, settle
 from dpest.reading.contributions.functions.methods.calling import attribute_of
 from dpest.reading.contributions.functions.purity import is_known
 from dpest.reading.contributions.functions.selections import against_weights
+from dpest.reading.contributions.functions.sequences import unzipped
 from dpest.reading.contributions.functions.statistics import distinct, quantified
 from dpest.reading.contributions.loops import NeedsKey
 from dpest.reading.contributions.made_noise import with_made_noise
@@ -344,6 +345,10 @@ class ContributionMachine(Publics):
 
     def listed(self, value: Any) -> list[Any]:
         return iteration.listed(self, value)
+
+    def unzipped(self, value: Any) -> Any:
+        """zip(*pairs), of a pair for each record."""
+        return unzipped(value, self)
 
     # What is released ----------------------------------------------------------------------------
 

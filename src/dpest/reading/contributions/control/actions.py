@@ -147,6 +147,9 @@ def _call(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: list[A
     function, rest = uses[0], uses[1:]
     arguments: list[Any] = []
     for value, star in zip(rest[: len(shape.stars)], shape.stars, strict=True):
+        unpacked = m.unzipped(value) if star and function is zip and len(rest) == 1 else None
+        if unpacked is not None:
+            return unpacked
         arguments += m.listed(value) if star else [value]
     named: dict[str, Any] = {}
     for name, value in zip(shape.keywords, rest[len(shape.stars) :], strict=True):

@@ -11,6 +11,7 @@ from dpest.reading.contributions.forms import SymbolicForm, Unread
 from dpest.reading.contributions.frames.crossing import paired, pivot_table
 from dpest.reading.contributions.frames.frame import FRAME_METHODS, RecordFrame
 from dpest.reading.contributions.frames.grouping import Groups
+from dpest.reading.contributions.frames.groups import Labelled
 from dpest.reading.contributions.frames.merging import merged
 from dpest.reading.contributions.frames.missing import absent
 from dpest.reading.contributions.frames.people import PersonGroups
@@ -167,9 +168,31 @@ def _groupby(f: RecordFrame, m: Any, arguments: list[Any], named: dict[str, Any]
     return Groups(key.held, key.name, dict(f.columns))
 
 
+def _pipe(f: RecordFrame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if not arguments:
+        raise Unread("pipe without a function")
+    return m.call(arguments[0], [f, *arguments[1:]], named)
+
+
+def _frame_agg(f: RecordFrame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+    """frame.agg("sum"), frame.agg({"pay": "sum", "age": "mean"})."""
+    (how,) = given(arguments, named, "func")
+    if isinstance(how, str):
+        return f.call(m, how, [], {})
+    if not isinstance(how, Map) or not how.known or not how.items:
+        raise Unread("`agg` of a DataFrame by several functions")
+    cells = []
+    for name, one in how.items.items():
+        if one not in ("sum", "mean", "count"):
+            raise Unread("`agg` of a DataFrame by another function than sum, mean or count")
+        cells.append(f.series(name).call(m, one, [], {}))
+    return Labelled(tuple(how.items), cells)
+
+
 FRAME_METHODS.update({
     "copy": _frame_copy, "assign": _assign, "to_numpy": _matrix, "iterrows": _iterrows,
     "itertuples": _itertuples, "to_dict": _to_dict, "apply": _frame_apply, "drop": _drop,
     "dropna": _frame_dropna, "drop_duplicates": _drop_duplicates, "query": _query,
     "reset_index": _reset_index, "groupby": _groupby, "pivot_table": pivot_table, "merge": merged,
+    "pipe": _pipe, "agg": _frame_agg, "aggregate": _frame_agg,
 })  # fmt: skip

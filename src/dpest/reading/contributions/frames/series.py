@@ -180,6 +180,17 @@ class Located(Object):
             return self._of(m, self.owner.item(m, columns), rows)
         return self._of(m, self.owner, index)
 
+    def set_item(self, m: Any, index: Any, value: Any) -> None:
+        """frame.loc[mask, column] = value: other values in some of the rows."""
+        if not isinstance(index, tuple) or len(index) != 2 or isinstance(self.owner, Series):
+            raise self.refused("a change in place")
+        mask, column = index
+        if not isinstance(mask, (Series, Rows)) or not isinstance(column, str):
+            raise self.refused("a change in place")
+        before = self.owner.item(m, column)
+        changed = before.each(m, lambda x, t, v: v if m.decide(t) else x, mask, value)
+        self.owner.set_item(m, column, changed)
+
     def _of(self, m: Any, owner: Any, rows: Any) -> Any:
         if isinstance(rows, slice) and rows == slice(None):
             return owner

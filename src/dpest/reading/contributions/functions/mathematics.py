@@ -271,6 +271,21 @@ def _hypot(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) 
     return m.terms.norm([m.local(m.form(c)) for c in arguments])
 
 
+@entry(np.select)
+def _select(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    """np.select: the choice of the first condition that holds."""
+    conditions, choices, default = given(
+        arguments, named, "condlist", "choicelist", "default", default=0
+    )
+    truths, values = m.listed(conditions), m.listed(choices)
+    if len(truths) != len(values) or not truths:
+        raise Unread("np.select of other than a choice for each condition")
+    found = default
+    for truth, value in zip(reversed(truths), reversed(values), strict=True):
+        found = m.call(np.where, [truth, value, found], {})
+    return found
+
+
 @entry(np.where)
 def _where(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if all_plain(arguments, named):

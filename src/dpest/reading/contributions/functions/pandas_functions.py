@@ -218,6 +218,27 @@ def _first(right: bool, lowest: bool) -> str:
     return ">" if right and not lowest else ">="
 
 
+def _categorical(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+    """pd.Categorical(column, categories=…): values that are none of them are missing."""
+    value, categories, _ = given(
+        arguments, named, "values", "categories", "ordered", categories=None, ordered=None
+    )
+    if not isinstance(value, Series) or categories is None:
+        raise Unread("pd.Categorical without categories, or of something that is no column")
+    names = m.listed(categories)
+    if not all(map(is_plain, names)) or len(set(names)) < len(names):
+        raise Unread("categories that are not plain, or not different")
+
+    def one(x: Any) -> Any:
+        for name in names:
+            if not absent(x) and m.decide(m.compare("==", x, name)):
+                return name
+        return math.nan
+
+    found = value.each(m, one)
+    return Series(found.held, Labels(), found.name, tuple(names))
+
+
 def _of_frame(m: Any, name: str, arguments: list[Any], named: dict[str, Any]) -> Any:
     """pd.merge(frame, …) is frame.merge(…)."""
     if not arguments or not isinstance(arguments[0], (RecordFrame, Sheet)):
@@ -235,6 +256,7 @@ def _product(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 
 _KNOWN: dict[str, Handler] = {
+    "Categorical": _categorical,
     "crosstab": crosstab,
     "pivot_table": lambda m, arguments, named: _of_frame(m, "pivot_table", arguments, named),
     "merge": lambda m, arguments, named: _of_frame(m, "merge", arguments, named),

@@ -186,6 +186,53 @@ def number_below(m: Any, rows: Rows, number: Any, side: str) -> Any:
     return m.sum_rows(m.per_record(lambda x: int(m.decide(m.compare(below, x, number))), rows))
 
 
+def squares_about_the_mean(m: Any, rows: Rows) -> SymbolicForm:
+    """Σ (x − mean)². A record that comes makes it grow by n/(n + 1)·(x − mean)² at most."""
+    if not rows.whole:
+        raise Unread("the variance of a part of the data")
+    forms = [m.form(c.element) for c in rows.cases]
+    ends = [e for f in forms for e in ends_of(m, f)]
+    known = [e for e in ends if e is not None]
+    if len(known) < len(ends) or not known:
+        raise Unread("the variance of numbers without bounds")
+    width = max(known) - min(known)
+
+    def total(values: list[float]) -> float:
+        return float(np.var(values) * len(values)) if values else 0.0
+
+    return _total(m, MovedStatistic("squares about the mean", rows, total, ZERO, width**2))
+
+
+def variance(m: Any, rows: Rows, less: Any) -> Any:
+    """The variance with n − less below the line."""
+    if not is_number(less) or m.public_length is None:
+        raise Unread("the variance of data whose number is private")
+    if m.least_records <= less and less:
+        raise Unread("the variance of data that may be too few")
+    return m.binary("/", squares_about_the_mean(m, rows), m.binary("-", m.length_of(rows), less))
+
+
+def _variance(function: Any, less: int) -> None:
+    before = FUNCTIONS.get(function)
+
+    def handler(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+        rows = _of_rows(m, arguments[0]) if len(arguments) == 1 else None
+        if rows is None:
+            if before is None or all(map(is_plain, (*arguments, *named.values()))):
+                return NotImplemented
+            return before(m, arguments, named)
+        if named.keys() - {"ddof"} or (named and function is not np.var):
+            raise Unread("a variance with other arguments")
+        return variance(m, rows, named.get("ddof", less))
+
+    FUNCTIONS[function] = handler
+
+
+_variance(np.var, 0)
+_variance(statistics.pvariance, 0)
+_variance(statistics.variance, 1)
+
+
 class SortedRows(Object):
     """sorted(x): a place of it, and the sum of several next to each other.
 
