@@ -466,6 +466,48 @@ def spread_at_a_quarter(x: Any, rng: Any) -> Any:
     return np.var(np.clip(x, 0, 1)) + rng.laplace(scale=0.25 / len(x))
 
 
+# Arrays by parts, and functions of each number ---------------------------------------------------
+
+
+def two_halves(x: Any, rng: Any) -> Any:
+    parts = np.array_split(np.clip(np.asarray(x, dtype=float), 0, 1), 2)
+    return [part.mean() + rng.laplace(scale=1 / len(part)) for part in parts]
+
+
+def two_halves_as_a_whole(x: Any, rng: Any) -> Any:
+    parts = np.array_split(np.clip(np.asarray(x, dtype=float), 0, 1), 2)
+    return [part.mean() + rng.laplace(scale=1 / len(x)) for part in parts]
+
+
+def rows_of_three(x: Any, rng: Any) -> Any:
+    means = np.clip(np.asarray(x, dtype=float), 0, 1).reshape(2, 3).mean(axis=1)
+    return means + rng.laplace(scale=1 / 3, size=2)
+
+
+def rows_of_three_as_a_whole(x: Any, rng: Any) -> Any:
+    means = np.clip(np.asarray(x, dtype=float), 0, 1).reshape(2, 3).mean(axis=1)
+    return means + rng.laplace(scale=1 / 6, size=2)
+
+
+def rated(x: Any, rng: Any) -> Any:
+    return np.interp(x, [2, 6], [0.25, 1.25]).sum() + rng.laplace()
+
+
+def rated_with_a_peak(x: Any, rng: Any) -> Any:
+    """Up to 3 in between."""
+    return np.interp(x, [0, 5, 9], [0, 3, 1]).sum() + rng.laplace()
+
+
+def listed(x: Any, rng: Any) -> Any:
+    x = np.round(x)
+    return np.logical_not(np.isin(x, [1, 2, 3])).sum() + rng.laplace()
+
+
+def listed_twice(x: Any, rng: Any) -> Any:
+    x = np.round(x)
+    return np.isin(x, [1, 2]).sum() + np.isin(x, [2, 3]).sum() + rng.laplace()
+
+
 TABLE = 'table(any, region=["a","b","c"], sex=["f","m"], v=(0,20), as_="pandas")'
 RIGHT = {
     TABLE: [
@@ -488,19 +530,23 @@ WRONG = {
 REPLACED = {
     "reals(4, 0, 9)": [weighted],
     "reals(any, 0, 9, nan=True)": [without_missing],
-    "reals(any, 0, 9)": [ranks, two_ranks, clipped_sum, nearest, spread],
-    "reals(6, 0, 9)": [mean_of_medians],
+    "reals(any, 0, 9)": [
+        ranks, two_ranks, clipped_sum, nearest, spread, rated, listed,
+    ],
+    "reals(6, 0, 9)": [mean_of_medians, two_halves, rows_of_three],
     TABLE: [unzipped],
     'table(any, a=(-3, 3), b=(-3, 3), as_="matrix")': [moments],
-}
+}  # fmt: skip
 REPLACED_WRONG = {
     "reals(4, 0, 9)": [weighted_as_if_alike],
     "reals(any, 0, 9, nan=True)": [without_missing_exact_number],
     "reals(any, 0, 9)": [
         ranks_at_full_price, two_ranks_at_full_price, clipped_sum_at_full_price,
-        nearest_with_totals, spread_at_a_quarter,
+        nearest_with_totals, spread_at_a_quarter, rated_with_a_peak, listed_twice,
     ],
-    "reals(6, 0, 9)": [mean_of_overlapping_medians],
+    "reals(6, 0, 9)": [
+        mean_of_overlapping_medians, two_halves_as_a_whole, rows_of_three_as_a_whole,
+    ],
     'table(any, a=(-3, 3), b=(-3, 3), as_="matrix")': [moments_as_one_number],
 }  # fmt: skip
 

@@ -142,7 +142,33 @@ def mean_over(m: ContributionMachine, value: Any, axis: Any) -> Any:
         return m.per_record(lambda e: mean_over(m, e, None), value)
     if isinstance(value, SmallArray) and (axis is None or len(value.shape) == 1):
         return m.binary("/", sum_over(m, value, None), len(value.cells))
+    if isinstance(value, SmallArray) and axis in range(-len(value.shape), len(value.shape)):
+        return m.binary("/", sum_over(m, value, axis), value.shape[axis])
     raise Unread("a mean over this axis")
+
+
+def _split(native: Any) -> None:
+    """np.split and np.array_split: parts of an array, whose places are public."""
+
+    def handler(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
+        value, parts = given(arguments, named, "ary", "indices_or_sections")
+        value = as_array(m, value)
+        if is_plain(value) or not isinstance(value, SmallArray) or not is_plain(parts):
+            raise Unread("parts of an array that is not known")
+        places = np.arange(len(value.cells)).reshape(value.shape)
+        if isinstance(parts, SmallArray):
+            parts = parts.cells
+        try:
+            found = native(places, parts)
+        except ValueError:
+            raise Unread("an array that can't be split like this") from None
+        return Seq([value.view(p.shape, [value.cells[i] for i in p.ravel()]) for p in found])
+
+    FUNCTIONS[native] = handler
+
+
+_split(np.split)
+_split(np.array_split)
 
 
 @entry(np.linalg.norm)

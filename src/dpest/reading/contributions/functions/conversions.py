@@ -16,6 +16,7 @@ from dpest.reading.contributions.functions.registry import (
     FUNCTIONS,
     Handler,
     all_plain,
+    as_array,
     entry,
     rows_of,
 )
@@ -110,6 +111,8 @@ def _rounding(function: Any) -> Handler:
         if all_plain(arguments, named):
             return NotImplemented
         value = rows_of(m, arguments[0])
+        if isinstance(value, Rows) and function in (np.round, np.rint, np.floor, np.ceil):
+            value = as_array(m, value)
         if isinstance(value, Rows) or m.in_pass:
             return m.elementwise(lambda x: _rounded(m, function, x, arguments[1:]), value)
         drawn = value.cells if isinstance(value, SmallArray) else [value]

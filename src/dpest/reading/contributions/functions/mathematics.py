@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -164,6 +165,51 @@ for _function, _op in (
     (np.logical_and, "&"), (np.logical_or, "|"),
 ):  # fmt: skip
     FUNCTIONS[_function] = _operator(_op)
+
+
+@entry(np.logical_not)
+def _logical_not(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if all_plain(arguments, named):
+        return NotImplemented
+    (value,) = given(arguments, named, "x")
+    return m.elementwise(lambda t: not m.decide(t), as_array(m, value))
+
+
+@entry(np.isin)
+def _isin(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if all_plain(arguments, named):
+        return NotImplemented
+    value, values = given(arguments, named, "element", "test_elements")
+    known = m.listed(values)
+    if not all(isinstance(v, str) or is_number(v) for v in known):
+        raise Unread("np.isin of values that are not plain")
+    return m.elementwise(
+        lambda x: any(m.decide(m.compare("==", x, v)) for v in known), as_array(m, value)
+    )
+
+
+@entry(np.interp)
+def _interp(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    """np.interp: straight between public points that go up, and level outside of them."""
+    if all_plain(arguments, named):
+        return NotImplemented
+    value, xs, ys = given(arguments, named, "x", "xp", "fp")
+    points = list(zip(m.listed(xs), m.listed(ys), strict=True))
+    plain = all(is_number(c) for point in points for c in point)
+    if not plain or not points or any(b[0] <= a[0] for a, b in itertools.pairwise(points)):
+        raise Unread("np.interp between points that are not plain, or don't go up")
+
+    def one(x: Any) -> Any:
+        if m.decide(m.compare("<=", x, points[0][0])):
+            return float(points[0][1])
+        for (a, c), (b, d) in itertools.pairwise(points):
+            if m.decide(m.compare("<=", x, b)):
+                slope = Fraction(d - c) / Fraction(b - a)
+                part = m.binary("-", m.form(x), a)
+                return m.binary("+", m.form(part).times(slope), c)
+        return float(points[-1][1])
+
+    return m.elementwise(one, as_array(m, value))
 
 
 @entry(np.dot, np.inner, np.vdot)
