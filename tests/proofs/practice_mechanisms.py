@@ -450,6 +450,28 @@ def shares_of_the_exact_number(df: Any, rng: Any) -> Any:
     return (counts + rng.laplace(size=3)) / counts.sum()
 
 
+def shares_one_by_one(df: Any, rng: Any) -> Any:
+    noisy = {r: (df["region"] == r).sum() + rng.laplace() for r in REGIONS}
+    total = sum(noisy.values())
+    return {r: v / total for r, v in noisy.items()}
+
+
+def total_before_its_parts(df: Any, rng: Any) -> Any:
+    noisy = [(df["region"] == r).sum() + rng.laplace() for r in REGIONS]
+    return sum(noisy), [round(v, 1) for v in noisy]
+
+
+def total_before_parts_that_overlap(df: Any, rng: Any) -> Any:
+    noisy = [(df["v"] > t).sum() + rng.laplace() for t in (3, 6)]
+    return sum(noisy), [round(v, 1) for v in noisy]
+
+
+def shares_of_the_exact_total(df: Any, rng: Any) -> Any:
+    counts = {r: (df["region"] == r).sum() for r in REGIONS}
+    total = sum(counts.values())
+    return {r: (v + rng.laplace()) / total for r, v in counts.items()}
+
+
 def unzipped(df: Any, rng: Any) -> Any:
     """Right where the number of records is public: of no pair zip(*…) makes nothing to unpack."""
     pairs = [(row.sex, row.v) for row in df.itertuples()]
@@ -514,7 +536,7 @@ RIGHT = {
         cross_table, unstacked, pivoted, pairs, several_aggregates, column_by_column, merged,
         merged_groups, mapped, merged_results, means_by_region, other_part_by_the_last, report,
         tallied, copied, in_a_context, rounded_noise, rounded_noises, bands, some_rows_changed,
-        categories, piped, shares,
+        categories, piped, shares, shares_one_by_one, total_before_its_parts,
     ],
 }  # fmt: skip
 WRONG = {
@@ -525,6 +547,7 @@ WRONG = {
         more_than_the_context, rounded_noise_on_a_sum, rounded_noise_beside_it, noise_cut_off,
         even_noise, bands_that_overlap, other_rows_changed, categories_in_their_order,
         piped_at_full_price, shares_of_the_exact_number, unzipped,
+        total_before_parts_that_overlap, shares_of_the_exact_total,
     ],
 }  # fmt: skip
 REPLACED = {

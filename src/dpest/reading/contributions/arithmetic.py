@@ -264,9 +264,9 @@ class Arithmetic(Choices):
             return arithmetic(self, op, a, b)
         x, y = self.form(a), self.form(b)
         if op == "+":
-            return self.tidy(x + y)
+            return self.tidy(self.noted(x + y))
         if op == "-":
-            return self.tidy(x - y)
+            return self.tidy(self.noted(x - y))
         if op == "*":
             if x.terms and y.terms and not self.of_uniform(x, y):
                 x, y = self.local(x), self.local(y)
@@ -288,6 +288,10 @@ class Arithmetic(Choices):
                 raise Unread(f"`{op}` of private values")
             return self.publicly(BINARY[op], x, y)
         raise Unread(f"`{op}` of values that are not plain")
+
+    def noted(self, form: SymbolicForm) -> SymbolicForm:
+        """A sum; one with noise is remembered: a count with its noise."""
+        raise NotImplementedError
 
     def is_over(self, x: SymbolicForm, y: SymbolicForm) -> bool:
         """Whether a private number is divided by a public one that is not known here."""

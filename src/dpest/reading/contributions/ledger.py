@@ -162,6 +162,8 @@ class Recording(Arithmetic):
         self.made_of: frozenset[Any] = frozenset()  # those draws
         self.cumulative: dict[Any, list[Any]] = {}
         self.derived: dict[str, Derived] = {}
+        self.cells: dict[int, SymbolicForm] = {}  # for a noise the first sum that has it alone
+        self.cells_first = False  # what sums of noisy counts are made of is seen before them
         self.decided = 0  # how many rows were visible at the last public decision
 
     # Public values -------------------------------------------------------------------------------
@@ -244,6 +246,9 @@ class Recording(Arithmetic):
                     inner += self.terms.nodes[s][1].times(c)
                     rest = rest - SymbolicForm(((s, c),), Fraction(0))
             return rest + self.terms.div(self.visible(inner), over)
+        by_cells = self._by_cells(form)
+        if by_cells is not None:
+            return by_cells
         rounded = self._rounded_noise(form, private)
         if rounded is not None:
             return rounded
@@ -262,6 +267,29 @@ class Recording(Arithmetic):
             known = self.seen[scaled] = self.public()
             self.row_of[self.publics] = len(self.ledger.rows) - 1
         return (form - part) + known.times(lead)
+
+    def noted(self, form: SymbolicForm) -> SymbolicForm:
+        kinds = self.terms.kinds
+        drawn = [s for s in form.symbols if kinds[s] & NOISE]
+        if len(drawn) == 1 and any(kinds[s] & SUM for s in form.symbols):
+            self.cells.setdefault(drawn[0], form)
+        return form
+
+    def _by_cells(self, form: SymbolicForm) -> SymbolicForm | None:
+        """A sum of several counts that have noise of their own: all of them are seen."""
+        slopes = dict(form.terms)
+        noises = [s for s in slopes if s in self.cells]
+        if not self.cells_first or len(noises) < 2:
+            return None
+        parts = [(self.cells[s], slopes[s] / dict(self.cells[s].terms)[s]) for s in noises]
+        rest = form
+        for cell, factor in parts:
+            rest = rest - cell.times(factor)
+        if any(self.terms.kinds[s] & (SUM | NOISE | RECORD) for s in rest.symbols):
+            return None
+        for cell, factor in parts:
+            rest = rest + self.visible(cell).times(factor)
+        return rest
 
     def is_unseen_noise(self, value: Any) -> bool:
         """Whether a number is made of draws alone, of which nothing was seen."""
