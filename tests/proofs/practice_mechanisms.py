@@ -577,5 +577,6 @@ ANY_PAIR = {"reals(2, -5, 5)": [own_vector]}
 ANY_PAIR_WRONG = {
     "reals(2, -5, 5)": [own_vector_at_full_price, own_vector_and_its_sum],
     "reals(2)": [own_vector_at_full_price],
+    "reals(2, -5, 5, nan=True)": [own_vector],
     "reals(any, -5, 5)": [own_vector_at_full_price],
 }

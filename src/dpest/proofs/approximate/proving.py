@@ -107,6 +107,8 @@ def _shapes(question: ProofGoal) -> Sequence[Data]:
     if form == "number":
         raise RefusedError("one number is no data set")
     replace = question.adjacency.name != "add_remove_one"
+    if question.adjacency.name == "any_pair" and any(column.missing for column in listed):
+        raise RefusedError("any_pair: numbers that may be missing on one input, and not on another")
     if isinstance(question.domain, People):
         user, each = question.domain.user, question.domain.rows_each
         known = [Data(listed, form, replace, user=user, rows_each=each)]
