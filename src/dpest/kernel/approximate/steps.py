@@ -37,7 +37,8 @@ def steps_of(way: StageWay) -> list[StageLoss]:
     choices = sum((s.value for s in _separate_steps(way, [s for s in stages if s.exponents])), ZERO)
     whole = Stage(0, {n: shift for s in noisy for n, shift in s.shifts.items()})
     joined = sum((s.value for s in _noise_steps(way, whole, ONE)), choices)
-    less = joined < sum((s.value for s in steps), ZERO)
+    # One step of this size is no worse than the steps are together, for ρ either.
+    less = joined**2 <= sum((s.value**2 for s in steps), ZERO)
     return [StageLoss("pure", joined)] if less else steps
 
 
