@@ -9,6 +9,7 @@ import secrets
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dpest
@@ -154,6 +155,17 @@ def test_what_can_not_be_followed_is_unresolved(function):
     for seed in range(5):
         found = recorded(function, [0.0], [1.0], epsilon=1.0, seed=seed)
         assert kinds(found) == []
+
+
+def noise_on_a_table(x, rng):
+    """pandas makes a table of the noise, and loses sight of it; two cells are 0."""
+    table = pd.DataFrame({"a": [float(x[0]), 0.0], "b": [1.0, 0.0]})
+    return table + rng.laplace(0, 1.0, size=(2, 2))
+
+
+def test_noise_that_is_lost_on_the_way_is_no_finding():
+    found = recorded(noise_on_a_table, [0.0], [1.0])
+    assert not kinds(found)
 
 
 def test_noise_that_no_hook_sees_is_said():

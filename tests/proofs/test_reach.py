@@ -142,6 +142,7 @@ ONLY = {
     "squared_numbers": (("l1", None), ("linf", None)),
     "counted_numbers": (("l1", None), ("linf", None)),
     "scores_that_all_move": (("linf", None),),
+    "exception_of_the_data": tuple(one for one in ALL if one[0] != "replace_one"),
 }  # fmt: skip
 """Where the number of records is public, or nothing is moved twice, some are right."""
 

@@ -20,7 +20,7 @@ from dpest.errors import RefusedError, ReplayError, UntraceableError
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.noise.family import Noise
 from dpest.reading.answering import AnsweringGenerator
-from dpest.reading.domains.unit import Complement, Root, Unit
+from dpest.reading.domains.unit import Complement, Root, Unit, UnitExponential
 from dpest.reading.fixed import FixedRun
 from dpest.reading.loop_graph import END, Graph, LoopEdge
 from dpest.reading.merged_states import MergedEdge, MergedModel
@@ -447,6 +447,8 @@ def same_noise(model: Noise, drawn: Noise, eps: Any, factor: float = 1.0) -> boo
             expected = math.sqrt(expected.square.at(eps))
         elif isinstance(expected, Complement):
             expected = -math.expm1(expected.exponent.at(eps))
+        elif isinstance(expected, UnitExponential):
+            expected = math.exp(expected.exponent.at(eps))
         if not _same(float(expected) * factor, float(actual)):
             return False
     return True

@@ -213,8 +213,13 @@ def _digest(value: Any) -> str:
     try:
         skeleton, leaves = flatten(value)
     except Exception:
-        return f"at {id(value)}"
+        return _entries(value) if isinstance(value, dict) else f"at {id(value)}"
     return repr((skeleton, leaves))
+
+
+def _entries(value: Mapping[Any, Any]) -> str:
+    """A dict whose keys are objects: which they are, and the content of the values."""
+    return repr([(id(key), _digest(held)) for key, held in value.items()])
 
 
 def _is_output(value: Any) -> bool:

@@ -156,7 +156,8 @@ def _mark_released(tape: Tape, output: Any) -> None:
         if use.kind != "sum":
             continue
         own = {_key(v) for v in np.ravel(use.noisy)}
-        if own & released:
+        # Noise on nothing, that later meets counts of which some are 0, is not what is released.
+        if own <= released if not use.settles else own & released:
             use.handled = use.released = True
             released -= own
 

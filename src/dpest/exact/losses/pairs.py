@@ -15,6 +15,7 @@ from dpest.exact.integration.densities import reach, spread
 from dpest.exact.integration.latents import Latents
 from dpest.exact.integration.quadrature import Floats
 from dpest.exact.integration.terms import IntegralTerm, Term, parameters_of
+from dpest.exact.losses.doubts import doubt_of, shows_nothing, sure_ratio
 from dpest.exact.losses.pair_factors import Factor, Values
 from dpest.exact.losses.ratio import NOTHING, Supremum
 from dpest.exact.losses.tail_exponents import Pieces
@@ -51,6 +52,7 @@ class CellPair:
     noises: Noises
     log_constant: tuple[float, float]
     factors: list[Factor]
+    doubts: tuple[float, float] = (0.0, 0.0)  # of the two probabilities, by the program's rounding
 
     @property
     def is_constant(self) -> bool:
@@ -98,11 +100,17 @@ class CellPair:
             nothing = CellExtreme(-math.inf, self, ())
             return nothing, nothing
         here, there = self.exists(0), self.exists(1)
+        forward = here and not there and not self._doubtful(0)
+        backward = there and not here and not self._doubtful(1)
         infinite = Supremum(math.inf, (), "support")
         return (
-            CellExtreme(math.inf if here and not there else -math.inf, self, (infinite,)),
-            CellExtreme(math.inf if there and not here else -math.inf, self, (infinite,)),
+            CellExtreme(math.inf if forward else -math.inf, self, (infinite,)),
+            CellExtreme(math.inf if backward else -math.inf, self, (infinite,)),
         )
+
+    def _doubtful(self, side: int) -> bool:
+        """Whether what one side alone releases is so improbable that rounding may have made it."""
+        return not self.factors and shows_nothing(self.log_constant[side], self.doubts[side])
 
     def _confirmed(self, index: int, extreme: Supremum, side: int) -> Supremum:
         """A difference of supports counts only if the conditions show it."""
@@ -236,13 +244,13 @@ def _best_constants(block: BlockPair) -> list[tuple[CellExtreme, CellExtreme]]:
     cells = [c for c in block.cells if c.is_settled]
     if not cells:
         return []
-    logs = np.array([c.log_constant for c in cells])
-    ratio = logs[:, 0] - logs[:, 1]
-    high, low = int(np.argmax(ratio)), int(np.argmin(ratio))
+    forward = [sure_ratio(*c.log_constant, c.doubts) for c in cells]
+    backward = [sure_ratio(*c.log_constant[::-1], c.doubts[::-1]) for c in cells]
+    high, low = int(np.argmax(forward)), int(np.argmax(backward))
     return [
         (
-            CellExtreme(float(ratio[high]), cells[high], ()),
-            CellExtreme(-float(ratio[low]), cells[low], ()),
+            CellExtreme(forward[high], cells[high], ()),
+            CellExtreme(backward[low], cells[low], ()),
         )
     ]
 
@@ -297,7 +305,8 @@ def cell_pair(cell: OutputCell, noises: Noises) -> CellPair:
         logs = tuple(
             float(cell.log_density(side, {})) if cell.pieces[side] else -math.inf for side in (0, 1)
         )
-        return CellPair(cell, noises, (logs[0], logs[1]), [])
+        doubts = [doubt_of(cell.pieces[side], noises[side]) for side in (0, 1)]
+        return CellPair(cell, noises, (logs[0], logs[1]), [], (doubts[0], doubts[1]))
     if len(cell.pieces[0]) + len(cell.pieces[1]) == 1:
         return _of_one_side(cell, noises, 0 if cell.pieces[0] else 1)
     if not cell.pieces[0] or not cell.pieces[1]:

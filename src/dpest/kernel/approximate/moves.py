@@ -4,17 +4,19 @@
 record is replaced, what it added goes and what it adds comes.
 
 **Functions of sums.** abs, min, max of forms, and one of several forms at a public place, move by
-no more than the form that moves most.
+no more than the form that moves most; and by no more than from one end of their values to the other
+(a mean that is clipped).
 
 **Moved data.** Where neighbours differ by numbers that move (l1, linf, monotone), a form moves by
 its slope times that. Costs are convex in the move, and positively homogeneous (ε, √μ²), and the
-ball of l1 is the hull of moves of one entry by the whole radius: those are looked at.
+ball of l1 is the hull of moves of one entry by the whole radius: those are looked at. Any two
+inputs (any_pair) differ in each entry by no more than the bounds of the data.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
 from ..invalid import Invalid
@@ -71,8 +73,43 @@ def _with_functions(way: StageWay, move: Move, derived: Sequence[Private]) -> Mo
         if s.op == "abs":
             most = None if low is None or high is None else max(abs(low), abs(high))
             low, high = None if most is None else -most, most
+        low, high = _between_ends(values_of(way, symbol), (low, high))
         sizes[key], ranges[key] = size((low, high)), (low, high)
     return whole
+
+
+def _between_ends(values: Range, moved: Range) -> Range:
+    """A move, which is a difference of two of these values."""
+    (a, b), (low, high) = values, moved
+    if a is None or b is None:
+        return moved
+    return a - b if low is None else max(low, a - b), b - a if high is None else min(high, b - a)
+
+
+def values_of(way: StageWay, symbol: int) -> Range:
+    """Where an extreme or a size of private numbers lies, whatever these are."""
+    s = way.terms.symbols[symbol]
+    if s.op not in ("min", "max", "abs") or not s.private:
+        known = s.record and not s.private and s.op not in ("sum", "noise")
+        return way.terms.range(symbol, {}) if known else (None, None)
+    inner: list[Range] = []
+    for form in s.forms:
+        found: Range = (form.constant, form.constant)
+        for other, c in form.terms:
+            found = plus(found, scaled(values_of(way, other), c))
+        inner.append(found)
+    lows, highs = [r[0] for r in inner], [r[1] for r in inner]
+    if s.op == "abs":
+        most = size(inner[0])
+        return ZERO, most
+    if s.op == "min":
+        return _if_all(min, lows), min([h for h in highs if h is not None], default=None)
+    return max([a for a in lows if a is not None], default=None), _if_all(max, highs)
+
+
+def _if_all(pick: Callable[..., Fraction], ends: Sequence[Fraction | None]) -> Fraction | None:
+    known = [e for e in ends if e is not None]
+    return pick(known) if len(known) == len(ends) else None
 
 
 def form_range(shift: Shift, move: Move) -> Range:
@@ -90,6 +127,14 @@ def form_range(shift: Shift, move: Move) -> Range:
     )
 
 
+def _reach(way: StageWay, symbol: int) -> Fraction:
+    """How far a function of moved numbers moves: by its slope, or through all of its values."""
+    slope = way.terms.slope(RecordForm(((symbol, ONE),), ZERO))
+    low, high = way.terms.range(symbol, {})
+    most = slope * way.radius
+    return most if low is None or high is None else min(most, high - low)
+
+
 def moves_of_numbers(way: StageWay, symbols: set[Private]) -> Iterator[Move]:
     """Numbers that move: by the radius in one entry (l1), or each of them (linf, monotone)."""
     r = way.radius
@@ -101,7 +146,7 @@ def moves_of_numbers(way: StageWay, symbols: set[Private]) -> Iterator[Move]:
                 raise Invalid("a sum over entries that all move, or by cases of them")
             reach[k] = way.terms.slope(cases[0].adds[k.place]) * r
         else:
-            reach[k] = way.terms.slope(RecordForm(((k.place, ONE),), ZERO)) * r
+            reach[k] = _reach(way, k.place)
     still = dict.fromkeys(symbols, ZERO)
     if way.moved == "l1":
         by_index: dict[int | None, list[Private]] = {}

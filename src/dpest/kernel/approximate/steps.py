@@ -1,4 +1,11 @@
-"""The account of a way: the steps that its stages and its keys cost; and of all ways together."""
+"""The account of a way: the steps that its stages and its keys cost; and of all ways together.
+
+**One record in all stages.** An output fixes all rows, and by that the moves of all pure noises.
+The ratio of its densities is a product in which one and the same record moves every noise. So ε is
+the largest sum of costs that one record has, case by case, over all stages, however they follow
+each other: of means by groups, each record is in one group alone. (For other measures costs of
+stages add up.)
+"""
 
 from __future__ import annotations
 
@@ -21,8 +28,35 @@ from .whole_numbers import require_whole
 
 
 def steps_of(way: StageWay) -> list[StageLoss]:
-    """The cost of one way, stage by stage."""
+    """The cost of one way: stage by stage, or of one record in all of them if that is less."""
     stages = stages_of(way)
+    steps = _separate_steps(way, stages)
+    if not _may_be_joined(way, stages, steps):
+        return steps
+    noisy = [s for s in stages if not s.exponents]
+    choices = sum((s.value for s in _separate_steps(way, [s for s in stages if s.exponents])), ZERO)
+    whole = Stage(0, {n: shift for s in noisy for n, shift in s.shifts.items()})
+    joined = sum((s.value for s in _noise_steps(way, whole, ONE)), choices)
+    # One step of this size is no worse than the steps are together, for ρ either.
+    less = joined**2 <= sum((s.value**2 for s in steps), ZERO)
+    return [StageLoss("pure", joined)] if less else steps
+
+
+def _may_be_joined(way: StageWay, stages: Sequence[Stage], steps: Sequence[StageLoss]) -> bool:
+    """Whether all steps are pure, and cases of records in several stages may exclude each other."""
+    if any(s.kind not in ("laplace", "pure") or s.q < 1 for s in steps):
+        return False
+    if way.moved or way.apart or any(p.times > 1 for p in way.passes):
+        return False
+    split = [
+        any(len(way.passes[p.passed].cases) > 1 for p in atoms(way, s.symbols()) if p.passed >= 0)
+        for s in stages
+        if not s.exponents
+    ]
+    return sum(split) > 1
+
+
+def _separate_steps(way: StageWay, stages: Sequence[Stage]) -> list[StageLoss]:
     found: list[tuple[int, StageLoss]] = []
     for i, stage in enumerate(stages):
         q = ONE

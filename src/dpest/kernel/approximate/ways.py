@@ -56,7 +56,7 @@ class StageChoice:
     noises: tuple[int, ...] = ()
 
 
-MOVED = ("l1", "linf", "monotone")
+MOVED = ("l1", "linf", "monotone", "any_pair")
 
 
 @dataclass(frozen=True)

@@ -127,14 +127,26 @@ class Setting:
         need(self.adjacency in known, f"{self.adjacency}: records are replaced, or come and go")
         comes = self.adjacency == "add_remove_one"
         need(not self.apart or (self.length is not None and not comes), "apart: needs a length")
-        if self.adjacency in MOVED:
+        if self.adjacency == "any_pair":
+            need(self.apart, "any_pair: for entries with symbols of their own")
+        elif self.adjacency in MOVED:
             need(isinstance(self.radius, Fraction) and self.radius > 0, "radius: not a number")
+        if self.adjacency in MOVED:
             need(len(self.columns) == 1, "columns: numbers that move, one in each entry")
 
     @property
     def records(self) -> int | None:
         """How many records have symbols of their own."""
         return self.length if self.apart else None
+
+    def reach(self) -> Fraction:
+        """How far an entry moves; for any two inputs, through all of its values."""
+        if self.adjacency == "any_pair":
+            (column,) = self.columns.values()
+            if column.low is None or column.high is None:
+                raise Invalid("any_pair: data without bounds")
+            return column.high - column.low
+        return self.radius if isinstance(self.radius, Fraction) else Fraction(1)
 
     @property
     def moved(self) -> str:
@@ -280,7 +292,7 @@ def _way(fields: Fields, setting: Setting) -> StageWay:
         setting.adjacency == "replace_one",
         setting.apart,
         setting.moved,
-        setting.radius if isinstance(setting.radius, Fraction) else Fraction(1),
+        setting.reach(),
         setting.length,
     )
     need(not (passes and setting.apart), "apart: there are no sums over records")

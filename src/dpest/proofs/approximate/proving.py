@@ -50,6 +50,10 @@ class ReadContributions:
     seconds: float
 
 
+_MANNERS = ((True, False), (False, False), (False, True))
+"""Races as one step or not; and of sums of noisy counts these first."""
+
+
 def contributions(question: ProofGoal) -> ReadContributions:
     """The reading of a mechanism that its runs agree with; RefusedError says why there is none."""
     started = time.perf_counter()
@@ -62,10 +66,14 @@ def contributions(question: ProofGoal) -> ReadContributions:
     if question.filled:
         raise RefusedError(f"{question.mechanism.name} needs a value for {question.filled[0]}")
     first: RefusedError | None = None
-    for data, races in itertools.product(_shapes(question), (True, False)):
+    shown = False  # whether what was read shows something without noise of its own
+    for data, (races, cells) in itertools.product(_shapes(question), _MANNERS):
+        if cells and not shown:
+            continue
+        shown = False
         try:
             function, parameters = question.mechanism.function, question.mechanism.all_params
-            found = tuple(read(function, parameters, data, races))
+            found = tuple(read(function, parameters, data, races, cells_first=cells))
             model = {
                 "apart": data.apart,
                 "columns": columns(data.columns, found),
@@ -75,7 +83,7 @@ def contributions(question: ProofGoal) -> ReadContributions:
                 model |= {"rows_each": data.rows_each, "user": data.user}
             ledger = ledger_of(model, question.adjacency.name, _radius(question), data.length)
         except kernel.Invalid as reason:
-            first = first or RefusedError(str(reason))
+            first, shown = first or RefusedError(str(reason)), True
             continue
         except RefusedError as reason:
             first = first or reason
@@ -99,6 +107,8 @@ def _shapes(question: ProofGoal) -> Sequence[Data]:
     if form == "number":
         raise RefusedError("one number is no data set")
     replace = question.adjacency.name != "add_remove_one"
+    if question.adjacency.name == "any_pair" and any(column.missing for column in listed):
+        raise RefusedError("any_pair: numbers that may be missing on one input, and not on another")
     if isinstance(question.domain, People):
         user, each = question.domain.user, question.domain.rows_each
         known = [Data(listed, form, replace, user=user, rows_each=each)]
@@ -118,7 +128,7 @@ def _shapes(question: ProofGoal) -> Sequence[Data]:
 
 def _radius(question: ProofGoal) -> Fraction | float:
     """How far neighbours' numbers move, where that is what makes them neighbours."""
-    if question.adjacency.name not in MOVED:
+    if question.adjacency.name not in MOVED or question.adjacency.name == "any_pair":
         return math.inf
     found = question.adjacency.radius
     return Fraction(found if isinstance(found, (int, Fraction)) else repr(float(found)))

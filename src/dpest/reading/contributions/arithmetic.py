@@ -264,9 +264,9 @@ class Arithmetic(Choices):
             return arithmetic(self, op, a, b)
         x, y = self.form(a), self.form(b)
         if op == "+":
-            return self.tidy(x + y)
+            return self.tidy(self.noted(x + y))
         if op == "-":
-            return self.tidy(x - y)
+            return self.tidy(self.noted(x - y))
         if op == "*":
             if x.terms and y.terms and not self.of_uniform(x, y):
                 x, y = self.local(x), self.local(y)
@@ -288,6 +288,10 @@ class Arithmetic(Choices):
                 raise Unread(f"`{op}` of private values")
             return self.publicly(BINARY[op], x, y)
         raise Unread(f"`{op}` of values that are not plain")
+
+    def noted(self, form: SymbolicForm) -> SymbolicForm:
+        """A sum; one with noise is remembered: a count with its noise."""
+        raise NotImplementedError
 
     def is_over(self, x: SymbolicForm, y: SymbolicForm) -> bool:
         """Whether a private number is divided by a public one that is not known here."""
@@ -414,15 +418,24 @@ class Arithmetic(Choices):
         if isinstance(a, Object) or isinstance(b, Object):
             return (a if isinstance(a, Object) else b).operate(self, op, a, b)
         if isinstance(a, Rows) or isinstance(b, Rows):
+            if op != "@":
+                a, b = self.beside_rows(a, b)
             self.check_rows(a, b)
             return self.per_record(lambda x, y: self.binary(op, x, y), a, b)
         if isinstance(a, Seq) or isinstance(b, Seq):
             return self.lists(op, a, b)
         if op == "@":
             return self.product(a, b)
+        if op == "/" and isinstance(a, SmallArray) and self._is_noisy(b):
+            # noisy / noisy.sum(): first the parts are seen, and then what they add up to.
+            a = a.map(lambda x: self.visible(x) if self._is_noisy(x) else x)
         if isinstance(a, SmallArray) or isinstance(b, SmallArray):
             return self.broadcast(lambda x, y: self.mixed(op, x, y), a, b)
         return self.scalar(op, a, b)
+
+    def _is_noisy(self, value: Any) -> bool:
+        noisy = isinstance(value, SymbolicForm) and bool(self.terms.kind(value) & NOISE)
+        return noisy and not self.in_pass
 
     def mixed(self, op: str, a: Any, b: Any) -> Any:
         return natively(BINARY[op], a, b) if is_plain(a) and is_plain(b) else self.scalar(op, a, b)
@@ -525,6 +538,7 @@ class Arithmetic(Choices):
         if isinstance(a, Object) or isinstance(b, Object):
             return (a if isinstance(a, Object) else b).compare(self, op, a, b)
         if isinstance(a, Rows) or isinstance(b, Rows):
+            a, b = self.beside_rows(a, b)
             self.check_rows(a, b)
             return self.per_record(lambda x, y: self.compare(op, x, y), a, b)
         if isinstance(a, SmallArray) or isinstance(b, SmallArray):
@@ -542,12 +556,30 @@ class Arithmetic(Choices):
         if isinstance(a, Object):
             return a.unary(self, op)
         if isinstance(a, Rows):
-            return self.per_record(lambda x: self.unary(op, x), a)
+            return self.per_record(lambda x: self._unary_of_entry(op, x), a)
         if isinstance(a, SmallArray):
-            return a.map(lambda x: self.unary(op, x))
+            return a.map(lambda x: self._unary_of_entry(op, x))
         return self.unary_scalar(op, a)
 
+    def _unary_of_entry(self, op: str, a: Any) -> Any:
+        """Of an entry of an array: ~ of a truth is its opposite there, and no number."""
+        return not a if op == "~" and isinstance(a, bool) else self.unary(op, a)
+
     # One value per record ------------------------------------------------------------------------
+
+    def beside_rows(self, *values: Any) -> tuple[Any, ...]:
+        """Arrays as each record meets them: an axis of one, c[None, :], is that of the records."""
+        elements = [c.element for v in values if isinstance(v, Rows) for c in v.cases if c.present]
+        depth = max((len(e.shape) for e in elements if isinstance(e, SmallArray)), default=0)
+
+        def one(value: Any) -> Any:
+            if not isinstance(value, SmallArray) or len(value.shape) != depth + 1:
+                return value
+            if value.shape[0] != 1:
+                raise Unread("an array of the data and one of another length")
+            return SmallArray(value.shape[1:], value.cells) if depth else value.cells[0]
+
+        return tuple(map(one, values))
 
     def check_rows(self, *values: Any) -> None:
         """A list of the data knows no arithmetic; arrays of other lengths don't fit."""
@@ -568,6 +600,7 @@ class Arithmetic(Choices):
     def elementwise(self, function: Callable[..., Any], *values: Any) -> Any:
         """A function of numbers, of arrays and of rows."""
         if any(isinstance(v, Rows) for v in values):
+            values = self.beside_rows(*values)
             self.check_rows(*values)
             return self.per_record(lambda *v: self.elementwise(function, *v), *values)
         values = tuple(self.array(v) if isinstance(v, (Seq, tuple)) else v for v in values)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from dpest.reading.contributions.arithmetic import Arithmetic
 from dpest.reading.contributions.choices import ways
 from dpest.reading.contributions.forms import (
@@ -32,6 +34,7 @@ from dpest.reading.contributions.values import (
 MOST_CASES = 600
 # Holds of everybody; marks what there is once for each person, where people have several rows.
 ONCE = RecordTruth("==", number(0))
+_ROUNDED = {"floor": np.floor, "ceil": np.ceil, "rint": np.rint}
 # Families of noise whose draws are whole numbers.
 _WHOLE = ("geometric", "two_sided_geometric", "discrete_laplace", "discrete_gaussian")
 
@@ -159,6 +162,8 @@ class Recording(Arithmetic):
         self.made_of: frozenset[Any] = frozenset()  # those draws
         self.cumulative: dict[Any, list[Any]] = {}
         self.derived: dict[str, Derived] = {}
+        self.cells: dict[int, SymbolicForm] = {}  # for a noise the first sum that has it alone
+        self.cells_first = False  # what sums of noisy counts are made of is seen before them
         self.decided = 0  # how many rows were visible at the last public decision
 
     # Public values -------------------------------------------------------------------------------
@@ -195,6 +200,9 @@ class Recording(Arithmetic):
             own = SymbolicForm(((symbol, c),), Fraction(0))
             form = form - own + self.revealed[symbol].times(c)
         return form
+
+    def number_of(self, value: Any) -> SymbolicForm:
+        raise NotImplementedError
 
     @property
     def in_pass(self) -> bool:
@@ -238,6 +246,12 @@ class Recording(Arithmetic):
                     inner += self.terms.nodes[s][1].times(c)
                     rest = rest - SymbolicForm(((s, c),), Fraction(0))
             return rest + self.terms.div(self.visible(inner), over)
+        by_cells = self._by_cells(form)
+        if by_cells is not None:
+            return by_cells
+        rounded = self._rounded_noise(form, private)
+        if rounded is not None:
+            return rounded
         if private & self.spent:
             raise Unread("noise that decided which value is the largest, and is seen besides")
         part = form.part(private)
@@ -253,6 +267,52 @@ class Recording(Arithmetic):
             known = self.seen[scaled] = self.public()
             self.row_of[self.publics] = len(self.ledger.rows) - 1
         return (form - part) + known.times(lead)
+
+    def noted(self, form: SymbolicForm) -> SymbolicForm:
+        kinds = self.terms.kinds
+        drawn = [s for s in form.symbols if kinds[s] & NOISE]
+        if len(drawn) == 1 and any(kinds[s] & SUM for s in form.symbols):
+            self.cells.setdefault(drawn[0], form)
+        return form
+
+    def _by_cells(self, form: SymbolicForm) -> SymbolicForm | None:
+        """A sum of several counts that have noise of their own: all of them are seen."""
+        slopes = dict(form.terms)
+        noises = [s for s in slopes if s in self.cells]
+        if not self.cells_first or len(noises) < 2:
+            return None
+        parts = [(self.cells[s], slopes[s] / dict(self.cells[s].terms)[s]) for s in noises]
+        rest = form
+        for cell, factor in parts:
+            rest = rest - cell.times(factor)
+        if any(self.terms.kinds[s] & (SUM | NOISE | RECORD) for s in rest.symbols):
+            return None
+        for cell, factor in parts:
+            rest = rest + self.visible(cell).times(factor)
+        return rest
+
+    def is_unseen_noise(self, value: Any) -> bool:
+        """Whether a number is made of draws alone, of which nothing was seen."""
+        if not isinstance(value, SymbolicForm) or not value.terms:
+            return False
+        drawn = {s for s, _ in value.terms if self.terms.nodes[s][0] == "noise"}
+        return drawn == set(value.symbols) and not drawn & (self.watched | self.spent)
+
+    def _rounded_noise(self, form: SymbolicForm, private: set[int]) -> SymbolicForm | None:
+        """Whole numbers beside noise that was rounded: k + round(z) is round(k + z)."""
+        nodes = self.terms.nodes
+        rounded = [
+            (s, c) for s, c in form.terms if nodes[s][0] in _ROUNDED and self.terms.kinds[s] & NOISE
+        ]
+        if len(rounded) != 1 or abs(rounded[0][1]) != 1:
+            return None
+        ((symbol, sign),) = rounded
+        rest = form.part(private - {symbol})
+        if rest.terms and not self.is_whole_sum(rest):
+            raise Unread("rounded noise beside values that may be no whole numbers")
+        function, inner = _ROUNDED[nodes[symbol][0]], nodes[symbol][1] + rest.times(sign)
+        public = form - form.part(private)
+        return public + self.number_of(self.publicly(function, inner)).times(sign)
 
     def _common_divisor(self, private: set[int]) -> SymbolicForm | None:
         """The public number that all private parts of a form are divided by."""
@@ -358,6 +418,8 @@ class Recording(Arithmetic):
             if c.denominator != 1:
                 return False
             if node[0] == "noise" and self.ledger.noises[node[1]].family in _WHOLE:
+                continue
+            if node[0] in _ROUNDED and self.terms.kinds[symbol] == NOISE:
                 continue
             if node[0] != "sum":
                 return False

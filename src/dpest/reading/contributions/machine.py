@@ -10,7 +10,15 @@ from typing import Any
 from dpest.reading.code.instructions import Instruction
 from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.choices import DecisionScript
-from dpest.reading.contributions.control import calls, catching, items, iteration, picks, releases
+from dpest.reading.contributions.control import (
+    calls,
+    catching,
+    items,
+    iteration,
+    operators,
+    picks,
+    releases,
+)
 from dpest.reading.contributions.control.actions import ACTIONS, CARRYING
 from dpest.reading.contributions.control.counting import by_coins, over_places
 from dpest.reading.contributions.control.emptiness import without_records
@@ -23,6 +31,7 @@ from dpest.reading.contributions.functions.flips import Flip, flip_of, settle
 from dpest.reading.contributions.functions.methods.calling import attribute_of
 from dpest.reading.contributions.functions.purity import is_known
 from dpest.reading.contributions.functions.selections import against_weights
+from dpest.reading.contributions.functions.sequences import unzipped
 from dpest.reading.contributions.functions.statistics import distinct, quantified
 from dpest.reading.contributions.loops import NeedsKey
 from dpest.reading.contributions.made_noise import with_made_noise
@@ -293,6 +302,8 @@ class ContributionMachine(Publics):
     # Items ---------------------------------------------------------------------------------------
 
     def binary(self, op: str, a: Any, b: Any) -> Any:
+        if isinstance(a, ProgramObject) or isinstance(b, ProgramObject):
+            return operators.of_objects(self, op, a, b)
         if isinstance(a, RecordPosition) and op == "+" and type(b) is int and b == 1:
             return Stepped()
         if op == "@" and isinstance(b, Rows) and isinstance(a, (Rows, Transposed)):
@@ -334,6 +345,10 @@ class ContributionMachine(Publics):
 
     def listed(self, value: Any) -> list[Any]:
         return iteration.listed(self, value)
+
+    def unzipped(self, value: Any) -> Any:
+        """zip(*pairs), of a pair for each record."""
+        return unzipped(value, self)
 
     # What is released ----------------------------------------------------------------------------
 

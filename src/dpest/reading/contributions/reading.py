@@ -139,17 +139,19 @@ def read(
     data: Data,
     races: bool = True,
     by_cases: bool = False,
+    cells_first: bool = False,
 ) -> list[PublicWay]:
     """All ways; refuses what it does not understand.
 
     `races`: which of several noisy values is the largest is looked at as one step. `by_cases`: for
     a graph of sums, in which every decision about noisy values is a way of its own, and order
-    statistics may stand beside sums.
+    statistics may stand beside sums. `cells_first`: of a sum of noisy counts these are seen first.
     """
 
     def one(script: DecisionScript) -> PublicWay:
         machine = ContributionMachine(script, data.replace, races and not by_cases)
         machine.by_cases = by_cases
+        machine.cells_first = cells_first
         machine.rows_each = data.rows_each
         machine.least_records = (data.length or 0) - (not data.replace)
         machine.fields = {k: v for c in data.columns for k, v in c.ranges().items()}

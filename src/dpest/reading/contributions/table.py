@@ -11,6 +11,7 @@ from dpest.reading.contributions.functions import (
     arrays,
     containers,
     conversions,
+    copies,
     histograms,
     journals,
     mathematics,
@@ -25,6 +26,7 @@ from dpest.reading.contributions.functions.registry import FUNCTIONS
 GROUPS = (
     sequences,
     conversions,
+    copies,
     containers,
     mathematics,
     arrays,

@@ -124,6 +124,10 @@ class Object:
     def unary(self, m: Any, op: str) -> Any:
         raise self.refused(f"`{op}`")
 
+    def rank_of(self, m: Any, number: Any, side: str) -> Any:
+        """Where a number would be put into it, if it is sorted."""
+        raise self.refused("a place by the order")
+
     def rows(self) -> Rows | None:
         """One value per record, where it holds that: as NumPy's functions would see it."""
         return None

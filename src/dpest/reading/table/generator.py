@@ -266,6 +266,11 @@ def poisson(m: Machine, rng: Any, lam: Any = 1.0, size: Any = None) -> Any:
 
 
 def binomial(m: Machine, rng: Any, n: Any, p: Any, size: Any = None) -> Any:
+    if isinstance(p, Real) and is_number(n) and n == 1:
+        raise Refused(
+            "the chance of binomial depends on noise or data",
+            "compare a uniform draw with it: int(rng.random() < p)",
+        )
     known = {
         "n": _parameter(m, "binomial", n),
         "p": _parameter(m, "binomial", p),

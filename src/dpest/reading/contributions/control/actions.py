@@ -14,6 +14,7 @@ from dpest.reading.contributions.control.objects import (
     SuperLookup,
     set_attribute,
 )
+from dpest.reading.contributions.control.operators import of_objects
 from dpest.reading.contributions.control.stack import CallFrame, Managed
 from dpest.reading.contributions.forms import Raised, SymbolicForm, Unread
 from dpest.reading.contributions.functions.purity import POST, PURE_MODULES
@@ -146,6 +147,9 @@ def _call(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: list[A
     function, rest = uses[0], uses[1:]
     arguments: list[Any] = []
     for value, star in zip(rest[: len(shape.stars)], shape.stars, strict=True):
+        unpacked = m.unzipped(value) if star and function is zip and len(rest) == 1 else None
+        if unpacked is not None:
+            return unpacked
         arguments += m.listed(value) if star else [value]
     named: dict[str, Any] = {}
     for name, value in zip(shape.keywords, rest[len(shape.stars) :], strict=True):
@@ -198,6 +202,8 @@ def _compare(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: lis
 
 def _inplace(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: list[Any]) -> Any:
     a, b = uses
+    if isinstance(a, ProgramObject):
+        return of_objects(m, i.extra, a, b, in_place=True)
     unshared(a)
     if isinstance(a, Seq):
         if i.extra != "+" or a.rows is not None or a.bag:

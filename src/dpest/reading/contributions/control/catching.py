@@ -8,18 +8,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpest.reading.code.instructions import Instruction
-from dpest.reading.contributions.arithmetic import BINARY, is_plain
+from dpest.reading.contributions.arithmetic import BINARY, is_number, is_plain
 from dpest.reading.contributions.control.objects import ObjectMethod, PartialCall
 from dpest.reading.contributions.control.public import Native, item_of, method_of
 from dpest.reading.contributions.control.stack import CallFrame
 from dpest.reading.contributions.forms import Raised, Unread
 from dpest.reading.contributions.functions.purity import is_library
+from dpest.reading.contributions.functions.units import has_unit
 from dpest.reading.contributions.values import (
     Bound,
     DrawMethod,
     LoweredFunction,
     Map,
+    Object,
     ProgramObject,
+    Seq,
+    SmallArray,
 )
 
 if TYPE_CHECKING:
@@ -42,13 +46,25 @@ _NEVER_RAISE = (
 
 
 _MAY_RAISE = ("/", "//", "%", "**")
+_SAFE_METHODS = ("append", "extend", "items", "keys", "values", "get", "copy", "clear", "update")
 
 
 def _may_raise(instruction: Instruction, uses: list[Any]) -> bool:
     if instruction.op in ("binary", "inplace"):
-        return instruction.extra in _MAY_RAISE
+        divisor = uses[1]
+        known = (is_number(divisor) and divisor != 0) or has_unit(divisor)
+        return instruction.extra in _MAY_RAISE and not (known and instruction.extra != "**")
+    if instruction.op == "item" and is_plain(uses[1]):
+        # It was there, or the reading has raised already.
+        if isinstance(uses[0], Object):
+            return False
+        return not (isinstance(uses[0], (Seq, tuple, SmallArray)) and not _of_data(uses[0]))
     if instruction.op == "call":
         function = uses[0]
+        if isinstance(function, Bound) and isinstance(function.owner, Object):
+            return False  # what of pandas may raise is refused
+        if isinstance(function, Bound) and function.name in _SAFE_METHODS:
+            return not (isinstance(function.owner, (Seq, Map)) and not _of_data(function.owner))
         read = (
             types.FunctionType,
             LoweredFunction,
@@ -61,6 +77,13 @@ def _may_raise(instruction: Instruction, uses: list[Any]) -> bool:
             return False  # its own instructions are looked at
         return not any(function is f for f in _NEVER_RAISE)
     return instruction.op == "item"
+
+
+def _of_data(value: Any) -> bool:
+    """Whether a list or dict holds records, or keys that only some data have."""
+    if isinstance(value, Seq):
+        return value.rows is not None or value.bag or value.noisy is not None
+    return isinstance(value, Map) and not value.known
 
 
 def guarded(

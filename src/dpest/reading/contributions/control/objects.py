@@ -17,6 +17,7 @@ import numpy as np
 from dpest.reading.contributions.arithmetic import from_native, is_plain, share
 from dpest.reading.contributions.calling import by_name
 from dpest.reading.contributions.forms import Unread
+from dpest.reading.contributions.frames.merging import public_table
 from dpest.reading.contributions.values import (
     DrawMethod,
     Held,
@@ -132,6 +133,9 @@ def _adopted(m: ContributionMachine, value: Any, what: str) -> Any:
         return PublicValue(None)
     if isinstance(value, np.ndarray):
         return from_native(value)
+    table = public_table(value, what)
+    if table is not None:
+        return table
     if is_named_tuple(type(value)):
         return ProgramObject(type(value), dict(zip(value._fields, value, strict=True)))
     if type(value).__module__.startswith("scipy.") and callable(value):
@@ -245,6 +249,19 @@ def set_attribute(m: ContributionMachine, owner: Any, name: str, value: Any) -> 
     owner.attributes[name] = value
 
 
+def set_by_object(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> None:
+    """object.__setattr__(self, name, value): how a frozen object is filled while it is made."""
+    if named or len(arguments) != 3 or not isinstance(arguments[1], str):
+        raise Unread("an attribute that is set in a way that is not known here")
+    owner, name, value = arguments
+    if not isinstance(owner, ProgramObject) or is_named_tuple(owner.kind) or owner.shared:
+        raise Unread("a change of an object that others may see, or that outlives the call")
+    found = looked_up(owner.kind.__mro__, name)
+    if isinstance(found, property) or hasattr(type(found), "__set__"):
+        raise Unread("an attribute that is set by a property")
+    owner.attributes[name] = value
+
+
 # Making objects ----------------------------------------------------------------------------------
 
 
@@ -289,8 +306,9 @@ def _fill(
     named: dict[str, Any],
 ) -> None:
     fields = [f for f in dataclasses.fields(kind) if f.init]
-    if any(f.kw_only for f in fields):
-        raise Unread("a dataclass whose fields are keywords")
+    if len(arguments) > sum(not f.kw_only for f in fields):
+        raise Unread("a call with arguments that are not known here")
+    fields.sort(key=lambda f: f.kw_only is True)  # keywords come last, and are never given by place
     defaults: dict[str, Any] = {}
     for f in dataclasses.fields(kind):
         if f.default is not dataclasses.MISSING:
@@ -303,10 +321,7 @@ def _fill(
             made.attributes[f.name] = defaults[f.name]
     after = looked_up(kind.__mro__, "__post_init__")
     if after is not None:
-        frozen, made_frozen = kind.__dataclass_params__.frozen, made  # type: ignore[attr-defined]
-        if frozen:
-            raise Unread("a frozen object that is changed while it is made")
-        m.call(after, [made_frozen], {})
+        m.call(after, [made], {})
 
 
 def special(m: ContributionMachine, owner: Any, name: str, *arguments: Any) -> Any:

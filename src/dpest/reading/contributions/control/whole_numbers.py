@@ -27,6 +27,8 @@ def pinned(m: Loops, value: Any) -> Any:
     if field is None:
         return value
     symbol, low, high = field
+    while high > low and _excluded(m, symbol, high):
+        high -= 1
     for k in range(low, high):
         if m.decide(RecordTruth("==", form_of({symbol: Fraction(1)}, Fraction(-k)))):
             return _whole_at(m, value, symbol, k)
@@ -34,6 +36,13 @@ def pinned(m: Loops, value: Any) -> Any:
     if last not in m.record.taken:
         m.record.taken.append(last)  # there is no other: it follows, and it tells more
     return _whole_at(m, value, symbol, high)
+
+
+def _excluded(m: Loops, symbol: int, k: int) -> bool:
+    """Whether the record is known not to have this number."""
+    assert m.record is not None
+    form = form_of({symbol: Fraction(1)}, Fraction(-k))
+    return any(RecordTruth("!=", f) in m.record.taken for f in (form, -form))
 
 
 def whole_range(m: Loops, value: Any) -> tuple[Any, Any]:

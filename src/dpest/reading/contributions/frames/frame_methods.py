@@ -8,8 +8,11 @@ from typing import Any
 from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.calling import given, on_record
 from dpest.reading.contributions.forms import SymbolicForm, Unread
+from dpest.reading.contributions.frames.crossing import paired, pivot_table
 from dpest.reading.contributions.frames.frame import FRAME_METHODS, RecordFrame
 from dpest.reading.contributions.frames.grouping import Groups
+from dpest.reading.contributions.frames.groups import Labelled
+from dpest.reading.contributions.frames.merging import merged
 from dpest.reading.contributions.frames.missing import absent
 from dpest.reading.contributions.frames.people import PersonGroups
 from dpest.reading.contributions.frames.queries import mask_of
@@ -156,15 +159,40 @@ def _groupby(f: RecordFrame, m: Any, arguments: list[Any], named: dict[str, Any]
         return PersonGroups(dict(f.columns))
     if isinstance(by, Seq) and by.rows is None and len(by.items) == 1:
         (by,) = by.items
+    if isinstance(by, Seq) and by.rows is None and len(by.items) == 2:
+        first, second = (f.series(n) for n in by.items)
+        return Groups(paired(m, first.held, second.held), None, dict(f.columns))
     key = f.series(by) if isinstance(by, str) else by
     if not isinstance(key, Series) or key.labels is not f.labels:
         raise Unread("groups by something that is no column")
     return Groups(key.held, key.name, dict(f.columns))
 
 
+def _pipe(f: RecordFrame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if not arguments:
+        raise Unread("pipe without a function")
+    return m.call(arguments[0], [f, *arguments[1:]], named)
+
+
+def _frame_agg(f: RecordFrame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+    """frame.agg("sum"), frame.agg({"pay": "sum", "age": "mean"})."""
+    (how,) = given(arguments, named, "func")
+    if isinstance(how, str):
+        return f.call(m, how, [], {})
+    if not isinstance(how, Map) or not how.known or not how.items:
+        raise Unread("`agg` of a DataFrame by several functions")
+    cells = []
+    for name, one in how.items.items():
+        if one not in ("sum", "mean", "count"):
+            raise Unread("`agg` of a DataFrame by another function than sum, mean or count")
+        cells.append(f.series(name).call(m, one, [], {}))
+    return Labelled(tuple(how.items), cells)
+
+
 FRAME_METHODS.update({
     "copy": _frame_copy, "assign": _assign, "to_numpy": _matrix, "iterrows": _iterrows,
     "itertuples": _itertuples, "to_dict": _to_dict, "apply": _frame_apply, "drop": _drop,
     "dropna": _frame_dropna, "drop_duplicates": _drop_duplicates, "query": _query,
-    "reset_index": _reset_index, "groupby": _groupby,
+    "reset_index": _reset_index, "groupby": _groupby, "pivot_table": pivot_table, "merge": merged,
+    "pipe": _pipe, "agg": _frame_agg, "aggregate": _frame_agg,
 })  # fmt: skip

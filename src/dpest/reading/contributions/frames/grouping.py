@@ -62,8 +62,12 @@ class Groups(Object):
         asked: dict[str, Any] = dict(named)
         if len(arguments) == 1 and not named and isinstance(arguments[0], Map):
             asked = {column: (column, how) for column, how in arguments[0].items.items()}
-        elif arguments:
+        elif arguments and not (isinstance(self.chosen, str) and asks_list(arguments, named)):
             raise Unread("`agg` of groups of the data by several functions")
+        if isinstance(self.chosen, str) and asks_list(arguments, named):
+            return GroupTotals(
+                {how: self._total(m, how, self.chosen) for how in arguments[0].items}
+            )
         if self.chosen is not None or not asked:
             raise Unread("`agg` of chosen columns of groups of the data")
         found = {}
@@ -82,6 +86,12 @@ class Groups(Object):
         if how == "count":
             rows = m.per_record(lambda v: int(not is_absent(v)), rows)
         return counted(m, self.keys, rows, column, self.name)
+
+
+def asks_list(arguments: list[Any], named: dict[str, Any]) -> bool:
+    """Whether `agg` is given a list of names: agg(["sum", "count"])."""
+    one = arguments[0] if len(arguments) == 1 and not named else None
+    return isinstance(one, Seq) and one.rows is None and all(isinstance(n, str) for n in one.items)
 
 
 @dataclass(eq=False)

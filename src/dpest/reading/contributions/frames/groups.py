@@ -15,6 +15,7 @@ from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.forms import SymbolicForm, Unread
 from dpest.reading.contributions.values import (
     Bound,
+    Case,
     Map,
     Object,
     PlainIterator,
@@ -29,7 +30,7 @@ _MOST = 64
 
 def counted(m: Any, keys: Rows, values: Rows, name: Any, index: Any) -> Totals:
     """Σ of the values by key: a sum for each key that a record may have."""
-    settled = m.per_record(m.pinned, keys)
+    settled = m.per_record(lambda k: k if isinstance(k, tuple) else m.pinned(k), keys)
     labels = list(dict.fromkeys(c.element for c in settled.cases if c.present and _plain_key(c)))
     if len(labels) > _MOST:
         raise Unread("groups by a field with very many values")
@@ -58,13 +59,22 @@ def public_labels(m: Any, labels: Any, fill: Any) -> list[Any]:
 
 def _plain_key(case: Any) -> bool:
     key = case.element
+    if isinstance(key, tuple):
+        present = [_plain_key(Case((), part)) for part in key]
+        return all(present)
     if not isinstance(key, str) and not is_number(key) and not is_absent(key):
         raise Unread("groups by a field that is not one of a few values")
     return not is_absent(key)
 
 
 def is_absent(value: Any) -> bool:
+    if isinstance(value, tuple):  # several keys: pandas drops the record if one is missing
+        return any(map(is_absent, value))
     return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+PAIR_METHODS: dict[str, Any] = {}
+"""What `crossing` knows to do with totals by two keys."""
 
 
 @dataclass(eq=False)
@@ -107,6 +117,11 @@ class Totals(Object):
             if not is_plain(label) or not is_number(otherwise) or otherwise != 0:
                 raise Unread("a group that is absent and not 0")
             return self.total(label)
+        if any(isinstance(label, tuple) for label in self.labels):
+            if name in PAIR_METHODS:
+                return PAIR_METHODS[name](self, arguments, named)
+            if name not in ("reindex", "get", "to_dict", "sort_index", "sum"):
+                raise self.refused(f"the method `{name}`")
         if name == "items" and not arguments and not named and self.categories is None:
             held = Map(dict(zip(self.labels, self.held, strict=True)), partial=set(self.labels))
             return replace(m.counts_of(held), gives="items", order=self.order)

@@ -83,12 +83,14 @@ class Series(Object):
         def one(x: Any, y: Any) -> Any:
             return math.nan if absent(x) or absent(y) else m.binary(op, x, y)
 
+        a, b = m.pinned_public(a), m.pinned_public(b)
         return self.with_rows(m.per_record(one, self.beside(a), self.beside(b)))
 
     def compare(self, m: Any, op: str, a: Any, b: Any) -> Any:
         def one(x: Any, y: Any) -> Any:
             return op == "!=" if absent(x) or absent(y) else m.compare(op, x, y)
 
+        a, b = m.pinned_public(a), m.pinned_public(b)
         return self.with_rows(m.per_record(one, self.beside(a), self.beside(b)))
 
     def unary(self, m: Any, op: str) -> Any:
@@ -177,6 +179,17 @@ class Located(Object):
             rows, columns = index
             return self._of(m, self.owner.item(m, columns), rows)
         return self._of(m, self.owner, index)
+
+    def set_item(self, m: Any, index: Any, value: Any) -> None:
+        """frame.loc[mask, column] = value: other values in some of the rows."""
+        if not isinstance(index, tuple) or len(index) != 2 or isinstance(self.owner, Series):
+            raise self.refused("a change in place")
+        mask, column = index
+        if not isinstance(mask, (Series, Rows)) or not isinstance(column, str):
+            raise self.refused("a change in place")
+        before = self.owner.item(m, column)
+        changed = before.each(m, lambda x, t, v: v if m.decide(t) else x, mask, value)
+        self.owner.set_item(m, column, changed)
 
     def _of(self, m: Any, owner: Any, rows: Any) -> Any:
         if isinstance(rows, slice) and rows == slice(None):

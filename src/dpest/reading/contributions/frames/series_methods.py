@@ -11,7 +11,8 @@ import numpy as np
 from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.calling import given, on_record
 from dpest.reading.contributions.forms import SymbolicForm, Unread
-from dpest.reading.contributions.frames.groups import counted
+from dpest.reading.contributions.frames.grouping import Groups
+from dpest.reading.contributions.frames.groups import Labelled, counted
 from dpest.reading.contributions.frames.missing import absent, count, mean, require_number, summed
 from dpest.reading.contributions.frames.series import SERIES_METHODS, Series
 from dpest.reading.contributions.persons import is_user, may_be_absent, once
@@ -87,6 +88,8 @@ def _isin(s: Series, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any
 
 def _map(s: Series, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     (function,) = given(arguments, named, "arg")
+    if isinstance(function, Labelled):
+        function = function.call(m, "to_dict", [], {})
     if isinstance(function, Map):
         if function.frozen or not function.known:
             raise Unread("a mapping that is not known")
@@ -217,6 +220,20 @@ def _order_statistic(function: Any) -> Any:
     return handler
 
 
+def _groupby(s: Series, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+    """series.groupby(other column of the same frame)."""
+    by, _, _, dropped = given(
+        arguments, named, "by", "observed", "sort", "dropna",
+        observed=True, sort=True, dropna=True,
+    )  # fmt: skip
+    if not isinstance(by, Series) or by.labels is not s.labels or dropped is not True:
+        raise Unread("groups by something that is no column of the same frame")
+    if is_user(by.held):
+        raise Unread("groups by person of a column alone: group the DataFrame")
+    name = s.name if isinstance(s.name, str) else "value"
+    return Groups(by.held, by.name, {name: s.held}, name)
+
+
 def _copy(s: Series, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     given(arguments, named, "deep", deep=True)
     return s
@@ -230,5 +247,5 @@ SERIES_METHODS.update({
     "tolist": _to_list, "to_list": _to_list, "value_counts": _value_counts, "copy": _copy,
     "nunique": _nunique, "unique": _unique, "median": _order_statistic(np.median),
     "quantile": _order_statistic(np.quantile), "max": _order_statistic(np.max),
-    "min": _order_statistic(np.min),
+    "min": _order_statistic(np.min), "groupby": _groupby,
 })  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,19 +19,24 @@ class Sheet(Object):
 
     columns: dict[str, list[Any]]
     labels: tuple[Any, ...]
+    shared: bool = False  # it is from outside of the run, and not to be changed
     words = "a DataFrame of results"
 
     def length(self, m: Any) -> Any:
         return len(self.labels)
 
     def item(self, m: Any, index: Any) -> Any:
-        if not isinstance(index, str) or index not in self.columns:
+        if isinstance(index, Seq) and index.rows is None and set(index.items) <= set(self.columns):
+            return Sheet({name: list(self.columns[name]) for name in index.items}, self.labels)
+        if not (isinstance(index, str) or is_number(index)) or index not in self.columns:
             raise Unread(f"no column {index!r}")
         return Labelled(self.labels, list(self.columns[index]), index)
 
     def set_item(self, m: Any, index: Any, value: Any) -> None:
         if m.record is not None or m.key is not None or not isinstance(index, str):
             raise Unread("a DataFrame of results that is changed for each record")
+        if self.shared:
+            raise Unread("a DataFrame from outside of the function that is changed")
         made = sheet(m, {index: value}, None)
         own = isinstance(value, Labelled)
         if len(made.labels) != len(self.labels) or (own and made.labels != self.labels):
@@ -74,9 +79,19 @@ class Sheet(Object):
             return Seq(list(self.columns))
         if name == "shape":
             return (len(self.labels), len(self.columns))
+        if name == "index":
+            return Seq(list(self.labels))
+        if name == "values":
+            return self._cells(self, (len(self.labels), len(self.columns)))
+        if name in ("loc", "at"):
+            return SheetCells(self)
         return Bound(self, name)
 
     def call(self, m: Any, name: str, arguments: list[Any], named: dict[str, Any]) -> Any:
+        if name == "to_numpy" and not arguments and not named:
+            return self.attribute(m, "values")
+        if name in ("copy", "merge", "set_index", "rename"):
+            return SHEET_METHODS[name](self, m, arguments, named)
         if name in ("clip", "round", "astype", "fillna"):
             found = {k: self.item(m, k).call(m, name, arguments, named) for k in self.columns}
             return Sheet({k: list(v.held) for k, v in found.items()}, self.labels)
@@ -93,6 +108,27 @@ class Sheet(Object):
     def release(self, m: Any) -> Any:
         columns = {k: [m.release(v) for v in values] for k, values in self.columns.items()}
         return Sheet(columns, self.labels)
+
+
+SheetMethod = Callable[[Sheet, Any, list[Any], dict[str, Any]], Any]
+SHEET_METHODS: dict[str, SheetMethod] = {}
+"""The methods that `merging` knows."""
+
+
+@dataclass(eq=False)
+class SheetCells(Object):
+    """table.loc[row, column], table.at[row, column]: one cell by its labels."""
+
+    owner: Sheet
+    words = "cells of a DataFrame of results"
+
+    def item(self, m: Any, index: Any) -> Any:
+        if not isinstance(index, tuple) or len(index) != 2 or not all(map(is_plain, index)):
+            raise self.refused("more than one cell")
+        row, column = index
+        if row not in self.owner.labels or column not in self.owner.columns:
+            raise Unread("a cell that a DataFrame does not have")
+        return self.owner.columns[column][self.owner.labels.index(row)]
 
 
 def sheet(m: Any, items: Mapping[Any, Any], index: Any) -> Sheet:

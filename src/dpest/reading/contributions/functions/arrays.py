@@ -114,7 +114,20 @@ def _with_axis(value: Any, keep: Any) -> Any:
     return SmallArray((1,), [value]) if keep else value
 
 
-@entry(np.mean, np.average)
+@entry(np.average)
+def _average(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    """A mean, or Σ weight·value / Σ weight."""
+    value, axis, weights = given(arguments, named, "a", "axis", "weights", axis=None, weights=None)
+    if weights is None:
+        return mean_over(m, as_array(m, value), axis)
+    value, weights = as_array(m, value), as_array(m, weights)
+    flat = all(isinstance(v, Rows) or len(v.shape) == 1 for v in (value, weights))
+    if axis is not None or not flat:
+        raise Unread("a weighted mean over an axis")
+    return m.binary("/", m.call(np.dot, [value, weights], {}), sum_over(m, weights, None))
+
+
+@entry(np.mean)
 def _np_mean(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     value, axis = given(arguments, named, "a", "axis", axis=None)
     return mean_over(m, as_array(m, value), axis)
@@ -129,7 +142,33 @@ def mean_over(m: ContributionMachine, value: Any, axis: Any) -> Any:
         return m.per_record(lambda e: mean_over(m, e, None), value)
     if isinstance(value, SmallArray) and (axis is None or len(value.shape) == 1):
         return m.binary("/", sum_over(m, value, None), len(value.cells))
+    if isinstance(value, SmallArray) and axis in range(-len(value.shape), len(value.shape)):
+        return m.binary("/", sum_over(m, value, axis), value.shape[axis])
     raise Unread("a mean over this axis")
+
+
+def _split(native: Any) -> None:
+    """np.split and np.array_split: parts of an array, whose places are public."""
+
+    def handler(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
+        value, parts = given(arguments, named, "ary", "indices_or_sections")
+        value = as_array(m, value)
+        if is_plain(value) or not isinstance(value, SmallArray) or not is_plain(parts):
+            raise Unread("parts of an array that is not known")
+        places = np.arange(len(value.cells)).reshape(value.shape)
+        if isinstance(parts, SmallArray):
+            parts = parts.cells
+        try:
+            found = native(places, parts)
+        except ValueError:
+            raise Unread("an array that can't be split like this") from None
+        return Seq([value.view(p.shape, [value.cells[i] for i in p.ravel()]) for p in found])
+
+    FUNCTIONS[native] = handler
+
+
+_split(np.split)
+_split(np.array_split)
 
 
 @entry(np.linalg.norm)

@@ -16,6 +16,7 @@ from dpest.reading.contributions.functions.registry import (
     FUNCTIONS,
     Handler,
     all_plain,
+    as_array,
     entry,
     rows_of,
 )
@@ -102,13 +103,22 @@ def _cut_off(m: ContributionMachine, form: SymbolicForm) -> int:
     return int(high)
 
 
+_KINDS = {math.floor: "floor", np.floor: "floor", math.ceil: "ceil", np.ceil: "ceil"}
+
+
 def _rounding(function: Any) -> Handler:
     def handler(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
         if all_plain(arguments, named):
             return NotImplemented
         value = rows_of(m, arguments[0])
+        if isinstance(value, Rows) and function in (np.round, np.rint, np.floor, np.ceil):
+            value = as_array(m, value)
         if isinstance(value, Rows) or m.in_pass:
             return m.elementwise(lambda x: _rounded(m, function, x, arguments[1:]), value)
+        drawn = value.cells if isinstance(value, SmallArray) else [value]
+        if len(arguments) == 1 and not named and drawn and all(map(m.is_unseen_noise, drawn)):
+            kind = _KINDS.get(function, "rint")
+            return m.elementwise(lambda z: m.terms.of(kind, z), value)
         return m.publicly(function, *arguments, **named)
 
     return handler
@@ -124,10 +134,9 @@ def _rounded(m: ContributionMachine, function: Any, value: Any, digits: list[Any
     places = digits[0] if digits else 0
     if not isinstance(places, int) or (function in (np.floor, np.ceil) and places):
         raise Unread("rounding to a number of digits that is not known")
-    kind = {math.floor: "floor", np.floor: "floor", math.ceil: "ceil", np.ceil: "ceil"}
     scale = number(Fraction(10) ** places)
     inner = m.terms.mul(form, scale)
-    return m.terms.of(kind.get(function, "rint"), inner).times(1 / scale.constant)
+    return m.terms.of(_KINDS.get(function, "rint"), inner).times(1 / scale.constant)
 
 
 for _rounds in (builtins.round, math.floor, math.ceil, np.round, np.rint, np.floor, np.ceil):

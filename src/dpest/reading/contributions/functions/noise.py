@@ -33,7 +33,7 @@ def noise_like(m: ContributionMachine, family: str, loc: Any, scale: Any, size: 
     loc, scale = as_array(m, loc), as_array(m, m.pinned_public(scale))
     if not has_unit(scale) and not m.is_public(scale):
         raise Unread(PRIVATE_SCALE)
-    if isinstance(loc, Rows) or m.is_length(size):
+    if isinstance(loc, Rows) or m.is_length(_length_of(size)):
         raise Unread(NOISE_FOR_EACH)
     shape = _shape(size)
     for value in (loc, scale):
@@ -98,6 +98,11 @@ def _divided(m: ContributionMachine, family: str, scale: SymbolicForm) -> Any:
     return m.terms.of("over", m.noise(family, size, divisor), divisor)
 
 
+def _length_of(size: Any) -> Any:
+    """The length in a shape of one: x.shape."""
+    return size[0] if isinstance(size, tuple) and len(size) == 1 else size
+
+
 def _shape(size: Any) -> tuple[int, ...] | None:
     if size is None:
         return None
@@ -116,7 +121,7 @@ def uniform_draw(m: ContributionMachine, size: Any) -> Any:
             raise Unread("several coins for a record")
         m.coin_count += 1
         return Uniforms(("loop", m.loop_count, m.coin_count))
-    if m.is_length(size):
+    if m.is_length(_length_of(size)):
         m.loop_count += 1
         return Rows((Case((), Uniforms(("draw", m.loop_count))),), True)
     shape = _shape(size)

@@ -117,6 +117,11 @@ class OrderedRecords(Object):
     def length(self, m: Any) -> Any:
         return m.length_of(self.each)
 
+    def rank_of(self, m: Any, number: Any, side: str) -> Any:
+        if self.descending:
+            raise self.refused("a place among falling numbers")
+        return bounded_statistics.number_below(m, self.each, number, side)
+
     def item(self, m: Any, index: Any) -> Any:
         text, at = _place(m, index)
         down = self.descending

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -9,11 +10,12 @@ from typing import Any
 from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.forms import SymbolicForm, Unread
+from dpest.reading.contributions.frames.crossing import crosstab
 from dpest.reading.contributions.frames.frame import RecordFrame
 from dpest.reading.contributions.frames.groups import Labelled
 from dpest.reading.contributions.frames.missing import absent
 from dpest.reading.contributions.frames.series import Labels, Series
-from dpest.reading.contributions.frames.sheets import sheet
+from dpest.reading.contributions.frames.sheets import Sheet, sheet
 from dpest.reading.contributions.shapes import Record
 from dpest.reading.contributions.values import Map, Object, Option, Rows, Seq, SmallArray
 
@@ -216,7 +218,49 @@ def _first(right: bool, lowest: bool) -> str:
     return ">" if right and not lowest else ">="
 
 
+def _categorical(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+    """pd.Categorical(column, categories=…): values that are none of them are missing."""
+    value, categories, _ = given(
+        arguments, named, "values", "categories", "ordered", categories=None, ordered=None
+    )
+    if not isinstance(value, Series) or categories is None:
+        raise Unread("pd.Categorical without categories, or of something that is no column")
+    names = m.listed(categories)
+    if not all(map(is_plain, names)) or len(set(names)) < len(names):
+        raise Unread("categories that are not plain, or not different")
+
+    def one(x: Any) -> Any:
+        for name in names:
+            if not absent(x) and m.decide(m.compare("==", x, name)):
+                return name
+        return math.nan
+
+    found = value.each(m, one)
+    return Series(found.held, Labels(), found.name, tuple(names))
+
+
+def _of_frame(m: Any, name: str, arguments: list[Any], named: dict[str, Any]) -> Any:
+    """pd.merge(frame, …) is frame.merge(…)."""
+    if not arguments or not isinstance(arguments[0], (RecordFrame, Sheet)):
+        raise Unread(f"pd.{name} of something that is no DataFrame")
+    return arguments[0].call(m, name, arguments[1:], named)
+
+
+def _product(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+    """pd.MultiIndex.from_product([A, B]): all pairs of public labels."""
+    parts, _ = given(arguments, named, "iterables", "names", names=None)
+    lists = [m.listed(part) for part in m.listed(parts)]
+    if not all(is_plain(v) for part in lists for v in part):
+        raise Unread("labels that are not plain")
+    return Seq(list(itertools.product(*lists)))
+
+
 _KNOWN: dict[str, Handler] = {
+    "Categorical": _categorical,
+    "crosstab": crosstab,
+    "pivot_table": lambda m, arguments, named: _of_frame(m, "pivot_table", arguments, named),
+    "merge": lambda m, arguments, named: _of_frame(m, "merge", arguments, named),
+    "from_product": _product,
     "cut": _cut,
     "DataFrame": _frame,
     "Series": _series,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import bisect
 import builtins
 import contextlib
-import dataclasses
 import functools
 import heapq
 import itertools
@@ -19,7 +18,7 @@ from scipy.special import logsumexp, softmax
 
 from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.calling import given
-from dpest.reading.contributions.control.objects import Own, PartialCall, construct
+from dpest.reading.contributions.control.objects import Own, PartialCall, set_by_object
 from dpest.reading.contributions.control.stack import Suspended
 from dpest.reading.contributions.forms import NOISE, RECORD, SymbolicForm, Unread
 from dpest.reading.contributions.functions.registry import FUNCTIONS, as_array, entry
@@ -31,6 +30,7 @@ from dpest.reading.contributions.values import (
     Case,
     Combined,
     Map,
+    Object,
     PlainIterator,
     ProgramObject,
     PublicValue,
@@ -312,6 +312,9 @@ def _searched(side: str) -> Any:
     def handler(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
         """The place of a uniform number among sums of weights: which of them is chosen."""
         values, number = arguments[:2]
+        if isinstance(values, Object) and values.cells() is None:
+            (asked,) = given(arguments[2:], named, "side", side=side)
+            return _placed(m, values, number, asked)
         if _rows(m, number) is not None and not named and len(arguments) == 2:
             each = as_array(m, number)
             return m.per_record(lambda e: handler(m, [values, e], {}), each)
@@ -335,6 +338,17 @@ def _searched(side: str) -> Any:
         return len(cells)
 
     return handler
+
+
+def _placed(m: ContributionMachine, values: Object, number: Any, side: Any) -> Any:
+    """Where public numbers would be put into the sorted data: how many are below them."""
+    if side not in ("left", "right"):
+        raise Unread("a place among the sorted data on a side that is not known")
+    if isinstance(number, (Seq, tuple)):
+        number = m.array(number)
+    if isinstance(number, SmallArray):
+        return number.map(lambda one: values.rank_of(m, one, side))
+    return values.rank_of(m, number, side)
 
 
 @entry(np.digitize)
@@ -423,7 +437,7 @@ def _made(native: Any) -> Any:
     def handler(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
         if all(map(is_plain, (*arguments, *named.values()))):
             return NotImplemented
-        cells: list[Any] = []
+        cells: list[Any] = [0.0]  # what is put where no entry goes to
 
         def placed(value: Any) -> Any:
             if isinstance(value, (Seq, tuple, range)):
@@ -457,7 +471,8 @@ def _made(native: Any) -> Any:
 
 for _moves in (
     np.concatenate, np.stack, np.vstack, np.hstack, np.column_stack, np.ravel, np.reshape,
-    np.transpose, np.flip, np.roll, np.repeat, np.tile, np.squeeze, np.expand_dims,
+    np.triu, np.tril, np.diag, np.flipud, np.fliplr, np.transpose, np.flip, np.roll, np.repeat,
+    np.tile, np.squeeze, np.expand_dims,
 ):  # fmt: skip
     FUNCTIONS[_moves] = _made(_moves)
 
@@ -494,41 +509,15 @@ def _filled(number: float) -> Any:
 FUNCTIONS[np.zeros_like], FUNCTIONS[np.ones_like] = _filled(0.0), _filled(1.0)
 
 
-@entry(dataclasses.asdict)
-def _asdict(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
-    (value,) = given(arguments, named, "obj")
-    if not isinstance(value, ProgramObject) or not dataclasses.is_dataclass(value.kind):
-        return NotImplemented
-    if any(isinstance(v, (Seq, Map, ProgramObject, tuple)) for v in value.attributes.values()):
-        raise Unread("a dict of an object that holds others")
-    names = [f.name for f in dataclasses.fields(value.kind)]
-    if any(name not in value.attributes for name in names):
-        raise Unread("a dict of an object without some of its fields")
-    return Map({name: value.attributes[name] for name in names})
-
-
-@entry(dataclasses.astuple)
-def _astuple(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
-    found = _asdict(m, arguments, named)
-    return tuple(found.items.values()) if isinstance(found, Map) else found
-
-
-@entry(dataclasses.replace)
-def _replaced(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
-    """A new object with other values in some fields."""
-    value, *rest = arguments
-    if rest or not isinstance(value, ProgramObject) or not dataclasses.is_dataclass(value.kind):
-        return NotImplemented
-    names = [f.name for f in dataclasses.fields(value.kind) if f.init]
-    return construct(m, value.kind, [], {**{n: value.attributes[n] for n in names}, **named})
-
-
 @entry(types.SimpleNamespace)
 def _namespace(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     """Of a record: an object with these attributes."""
     if arguments or m.record is None:
         return NotImplemented
     return Record(dict(named))
+
+
+FUNCTIONS[object.__setattr__] = set_by_object
 
 
 @entry(builtins.vars)

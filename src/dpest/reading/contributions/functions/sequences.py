@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +75,7 @@ def _len(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) ->
     raise Unread(f"the length of {type(value).__name__}")
 
 
-@entry(builtins.sum)
+@entry(builtins.sum, math.fsum)
 def _sum(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     value, start = given(arguments, named, "iterable", "start", start=0)
     value = rows_of(m, value)
@@ -89,6 +90,21 @@ def _sum(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) ->
     for part in m.listed(value):
         total = m.binary("+", total, part)
     return total
+
+
+def unzipped(value: Any, m: ContributionMachine) -> PlainIterator | None:
+    """zip(*pairs), of a tuple for each record: a list for each place in the tuples."""
+    rows = value.rows if isinstance(value, Seq) else None
+    if rows is None or not rows.whole:
+        return None
+    sizes = {len(c.element) if type(c.element) is tuple else -1 for c in rows.cases}
+    if len(sizes) != 1 or sizes == {-1}:
+        return None
+    if m.public_length is None and m.least_records < 1:
+        raise Unread("zip(*…) of data that may be empty: then there is nothing to unpack")
+    (size,) = sizes
+    parts = [m.carried(lambda e, k=k: e[k], rows) for k in range(size)]
+    return PlainIterator.over(Seq(rows=Rows(part.cases, False)) for part in parts)
 
 
 def _extreme(op: str) -> Handler:

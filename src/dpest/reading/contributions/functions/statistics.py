@@ -22,7 +22,14 @@ from dpest.reading.contributions.functions import arrays, python_functions, sequ
 from dpest.reading.contributions.functions.registry import FUNCTIONS, entry, rows_of
 from dpest.reading.contributions.ledger import MovedStatistic, Pass
 from dpest.reading.contributions.persons import ends_of, is_user
-from dpest.reading.contributions.values import KeyCounts, Object, Option, Rows, RowsIterator
+from dpest.reading.contributions.values import (
+    KeyCounts,
+    Object,
+    Option,
+    Rows,
+    RowsIterator,
+    SmallArray,
+)
 
 EXTENDED = (arrays, python_functions, sequences)
 """Their entries come first: those here look at the data alone, and leave the rest to them."""
@@ -116,7 +123,9 @@ def _register(what: str, function: Any, *names: str) -> None:
     def handler(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
         rows = _of_rows(m, arguments[0]) if arguments else None
         if rows is None:
-            return before(m, arguments, named) if before is not None else NotImplemented
+            if before is None or all(map(is_plain, (*arguments, *named.values()))):
+                return NotImplemented
+            return before(m, arguments, named)
         parts = given(arguments, named, "data", *names)
         if not all(is_number(p) for p in parts[1:]):
             raise Unread(f"the {what} at a place that is not plain")
@@ -126,6 +135,27 @@ def _register(what: str, function: Any, *names: str) -> None:
     FUNCTIONS[function] = handler
 
 
+_FEW = 7
+
+
+def _median_of_few(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+    """The median of a few private numbers, by minima and maxima of two: it is one of them."""
+    (value,) = given(arguments, named, "a")
+    if isinstance(value, SmallArray) and len(value.shape) != 1:
+        raise Unread("the median of an array with several axes")
+    cells = list(value.cells if isinstance(value, SmallArray) else m.listed(value))
+    forms = [c for c in cells if isinstance(c, SymbolicForm)]
+    if len(forms) < len(cells) or not 0 < len(cells) <= _FEW or all(map(m.is_public, forms)):
+        return m.publicly(np.median, value)
+    for end in range(len(cells) - 1, 0, -1) if len(cells) > 2 else ():
+        for i in range(end):
+            pair = cells[i : i + 2]
+            cells[i : i + 2] = [m.extreme("min", pair), m.extreme("max", pair)]
+    low, high = cells[(len(cells) - 1) // 2], cells[len(cells) // 2]
+    return m.binary("/", m.binary("+", low, high), 2)
+
+
+FUNCTIONS[np.median] = FUNCTIONS[statistics.median] = _median_of_few
 _function: Any
 for _function in (np.median, statistics.median, statistics.median_low, statistics.median_high):
     _register("median", _function)
@@ -146,6 +176,61 @@ def _mean(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 
 FUNCTIONS[statistics.mean] = FUNCTIONS[statistics.fmean] = _mean
+
+
+def number_below(m: Any, rows: Rows, number: Any, side: str) -> Any:
+    """bisect(sorted(x), v), np.searchsorted(np.sort(x), v): how many are below a public number."""
+    if not m.is_public(number):
+        raise Unread("how many are below a private number")
+    below = "<" if side == "left" else "<="
+    return m.sum_rows(m.per_record(lambda x: int(m.decide(m.compare(below, x, number))), rows))
+
+
+def squares_about_the_mean(m: Any, rows: Rows) -> SymbolicForm:
+    """Σ (x − mean)². A record that comes makes it grow by n/(n + 1)·(x − mean)² at most."""
+    if not rows.whole:
+        raise Unread("the variance of a part of the data")
+    forms = [m.form(c.element) for c in rows.cases]
+    ends = [e for f in forms for e in ends_of(m, f)]
+    known = [e for e in ends if e is not None]
+    if len(known) < len(ends) or not known:
+        raise Unread("the variance of numbers without bounds")
+    width = max(known) - min(known)
+
+    def total(values: list[float]) -> float:
+        return float(np.var(values) * len(values)) if values else 0.0
+
+    return _total(m, MovedStatistic("squares about the mean", rows, total, ZERO, width**2))
+
+
+def variance(m: Any, rows: Rows, less: Any) -> Any:
+    """The variance with n − less below the line."""
+    if not is_number(less) or m.public_length is None:
+        raise Unread("the variance of data whose number is private")
+    if m.least_records <= less and less:
+        raise Unread("the variance of data that may be too few")
+    return m.binary("/", squares_about_the_mean(m, rows), m.binary("-", m.length_of(rows), less))
+
+
+def _variance(function: Any, less: int) -> None:
+    before = FUNCTIONS.get(function)
+
+    def handler(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+        rows = _of_rows(m, arguments[0]) if len(arguments) == 1 else None
+        if rows is None:
+            if before is None or all(map(is_plain, (*arguments, *named.values()))):
+                return NotImplemented
+            return before(m, arguments, named)
+        if named.keys() - {"ddof"} or (named and function is not np.var):
+            raise Unread("a variance with other arguments")
+        return variance(m, rows, named.get("ddof", less))
+
+    FUNCTIONS[function] = handler
+
+
+_variance(np.var, 0)
+_variance(statistics.pvariance, 0)
+_variance(statistics.variance, 1)
 
 
 class SortedRows(Object):
@@ -174,6 +259,11 @@ class SortedRows(Object):
         if type(index) is not int or not -length <= index < length:
             raise self.refused("an item")
         return order_statistic(m, "order statistic", self.sorted, lambda v: sorted(v)[index])
+
+    def rank_of(self, m: Any, number: Any, side: str) -> Any:
+        if self.part is not None:
+            raise self.refused("a place by the order of a part")
+        return number_below(m, self.sorted, number, side)
 
     def summed(self, m: Any) -> Any:
         part, length = self.part or slice(None), m.public_length

@@ -95,6 +95,8 @@ def _method_of_rows(
     """Methods of an array with a row for each record."""
     if name in ("max", "min"):
         return m.call({"max": np.max, "min": np.min}[name], [owner, *arguments], named)
+    if name == "var":
+        return m.call(np.var, [owner, *arguments], named)
     shapes = {c.element.shape if isinstance(c.element, SmallArray) else () for c in owner.cases}
     if len(shapes) != 1 or not owner.whole:
         raise Unread(f"the method `{name}` of an array of the data")
