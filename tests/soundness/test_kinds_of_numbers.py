@@ -93,3 +93,37 @@ def test_zeros_of_both_signs_are_two_outputs_of_noise_that_is_snapped():
     negative = 0.5 * (math.exp(-9 / scale) - math.exp(-17 / scale))
     positive = 0.5 * (math.exp(-1 / scale) - math.exp(-9 / scale))
     assert zeros == pytest.approx({"-0.0": negative, "0.0": positive}, rel=1e-9)
+
+
+def times_zero(x, rng):
+    return 0.0 * x[0], rng.laplace()
+
+
+def array_times_zero(x, rng):
+    return [*(np.asarray(x) * 0.0).tolist(), rng.laplace()]
+
+
+def zero_with_more(x, rng):
+    """0.0 added to a zero of either sign is 0.0: nothing is seen."""
+    return sum(x) * 0 + 0.0, rng.laplace()
+
+
+@pytest.mark.parametrize("function", [times_zero, array_times_zero])
+def test_a_number_times_zero_keeps_its_sign(function):
+    verdict = dpest.audit(function, epsilon=1, adjacency="l1", length=3, seed=0)
+    assert verdict.status != "exact"
+    assert verdict.upper is None
+    assert dpest.exact(function, [-0.5, 0, 0], [0.5, 0, 0]).epsilon == math.inf
+
+
+def test_zeros_of_one_sign_show_nothing():
+    verdict = dpest.audit(zero_with_more, epsilon=1, adjacency="l1", length=3, seed=0)
+    assert verdict.upper.value == 0
+
+
+def test_weights_of_zero_leave_a_sum_as_it_is():
+    def weighted(x, rng):
+        return np.dot([0.0, 1.0, 1.0], x) + rng.laplace()
+
+    verdict = dpest.audit(weighted, epsilon=1, adjacency="l1", length=3, seed=0)
+    assert verdict.status == "exact"

@@ -87,10 +87,7 @@ def _same(a: Fraction, b: Fraction) -> bool:
 
 
 class Form:
-    """constant + Σ coefficient·symbol: immutable, exact, hashable; no operators for users here.
-
-    The operators that a user's function meets are those of `tracing.symbolic`.
-    """
+    """constant + Σ coefficient·symbol: immutable, exact, hashable; no operators for users here."""
 
     __slots__ = ("_hash", "constant", "terms")
 

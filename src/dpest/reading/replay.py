@@ -30,7 +30,15 @@ from dpest.reading.machine.signals import Refused
 from dpest.reading.model import Edge, Model, Release
 from dpest.reading.rewrites.laws.protocol import drawn_in, evaluated
 from dpest.reading.scripted import DrawScript, ScriptStage, StandIns
-from dpest.running.skeleton import Leaf, Nest, Skeleton, consumed, flatten, raised_output
+from dpest.running.skeleton import (
+    Leaf,
+    Nest,
+    Skeleton,
+    consumed,
+    flatten,
+    is_other_zero,
+    raised_output,
+)
 
 _End = TypeVar("_End")
 _GENERATOR = np.random.default_rng  # np.random is replaced while the function runs
@@ -295,7 +303,7 @@ class Replay:
         if not same_shape(release.skeleton, skeleton) or len(leaves) != len(release.leaves):
             return False
         return all(
-            leaf_agrees(self._leaf(leaf, values), found)
+            leaf_agrees(self._leaf(leaf, values), found) and not is_other_zero(leaf, found)
             for leaf, found in zip(release.leaves, leaves, strict=True)
         )
 

@@ -111,6 +111,18 @@ def seen_constant(value: Any) -> Any:
     return (type(value), repr(value) if isinstance(value, (float, np.floating)) else value)
 
 
+def is_other_zero(expected: Any, actual: Any) -> bool:
+    """Whether both are zeros, of different signs: equal, and a receiver tells them apart."""
+    numbers = (int, float, np.number)
+    if not (isinstance(expected, numbers) and isinstance(actual, numbers)):
+        return False
+    if isinstance(expected, np.complexfloating) or isinstance(actual, np.complexfloating):
+        return False
+    return bool(expected == actual == 0) and np.signbit(float(expected)) != np.signbit(
+        float(actual)
+    )
+
+
 def leaf_kind(value: Any) -> LeafKind:
     if value is None:
         return "none"

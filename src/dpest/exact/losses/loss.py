@@ -248,7 +248,8 @@ def privacy_loss(
     ]
     side = 0 if found[0][0] >= found[1][0] else 1
     rounding = max(t.rounding for t in traces)
-    if rounding > _MOST_ROUNDING:
+    # Where no chance may be 0 or 1 by rounding (that is ∞ here), what is impossible is so.
+    if rounding > _MOST_ROUNDING and (rounding == math.inf or math.isfinite(found[side][0])):
         raise RoundedChanceError(_ROUNDED)
     error = 0.0
     if math.isfinite(found[side][0]):

@@ -24,6 +24,7 @@ from dpest.reading.contributions.values import (
     Seq,
     SmallArray,
 )
+from dpest.running.skeleton import is_other_zero
 
 
 class OutputComparison:
@@ -40,7 +41,8 @@ class OutputComparison:
             return
         if isinstance(expected, SymbolicForm):
             value = self.run.native(expected)
-            if not alike(value, actual):
+            constant = None if expected.terms else value
+            if not alike(value, actual) or is_other_zero(constant, actual):
                 raise Different(f"it gives {actual!r}, not {value!r}")
             behind = f"{self._operand(expected, value)}{self._types_behind(expected)}"
             self.types[f"{path}{behind}"] = type(actual).__name__
@@ -73,7 +75,7 @@ class OutputComparison:
                 raise Different(f"it gives {actual!r}, not {value!r}")
             self.types[f"{path}{self._types_behind(expected)}"] = type_text(actual)
         elif isinstance(expected, (int, float, np.number)) and not isinstance(expected, bool):
-            if not is_close(float(expected), actual):
+            if not is_close(float(expected), actual) or is_other_zero(expected, actual):
                 raise Different(f"it gives {actual!r}, not {expected!r}")
         elif not bool(np.all(expected == actual)):
             raise Different(f"it gives {actual!r}, not {expected!r}")

@@ -84,7 +84,7 @@ class Kept(Lazy):
 
 @dataclass(frozen=True)
 class Scale(Lazy):
-    """A multiple of a power of eps, or a root of one, for every eps > 0 (see `tracing.unit`)."""
+    """A multiple of a power of eps, or a root of one, for every eps > 0 (see `domains.unit`)."""
 
     unit: Unit | Root | UnitExponential | Complement
 

@@ -1,6 +1,6 @@
 """Scales of noise in units of a parameter without a value: a proof that holds for every eps.
 
-A multiple of a power of eps is a plain value here (`tracing.unit.Unit`): only the scales of noise
+A multiple of a power of eps is a plain value here (`domains.unit.Unit`): only the scales of noise
 may be made of it. The length of the data, where it is public, may divide such a scale.
 """
 
