@@ -22,6 +22,7 @@ class Recorder:
         self.vectors: list[list[float]] = []
         self.uniforms: list[float] = []
         self.picks: list[Any] = []
+        self.chances: dict[int, list[float]] = {}  # of picks that are not uniform, by their place
 
     @property
     def draws(self) -> Recorder:
@@ -84,6 +85,8 @@ class Recorder:
     ) -> Any:
         count = int(a) if np.ndim(a) == 0 else len(a)
         places = self._source.choice(count, size=size, replace=replace, p=p, **named)
+        if p is not None:
+            self.chances[len(self.picks)] = [float(v) for v in p]
         self.picks.append(places)
         return places if np.ndim(a) == 0 else np.asarray(a)[places]
 

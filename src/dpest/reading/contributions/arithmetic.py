@@ -13,6 +13,7 @@ import numpy as np
 
 from dpest.reading.contributions.choices import Choices
 from dpest.reading.contributions.forms import (
+    GAP,
     NOISE,
     RECORD,
     SUM,
@@ -66,6 +67,10 @@ def is_number(value: Any) -> bool:
 
 def is_nan(value: Any) -> bool:
     return isinstance(value, (float, np.floating)) and math.isnan(value)
+
+
+def _infinite(value: Any) -> bool:
+    return isinstance(value, (float, np.floating)) and math.isinf(value)
 
 
 def is_plain(value: Any) -> bool:
@@ -262,11 +267,13 @@ class Arithmetic(Choices):
             return math.nan
         if has_unit(a) or has_unit(b):
             return arithmetic(self, op, a, b)
+        if self.gap_case == "empty" and op in ("+", "-") and (_infinite(a) or _infinite(b)):
+            return natively(BINARY[op], *(v if _infinite(v) else 0.0 for v in (a, b)))
         x, y = self.form(a), self.form(b)
         if op == "+":
-            return self.tidy(x + y)
+            return self.tidy(self.point_of(x + y))
         if op == "-":
-            return self.tidy(x - y)
+            return self.tidy(self.point_of(x - y))
         if op == "*":
             if x.terms and y.terms and not self.of_uniform(x, y):
                 x, y = self.local(x), self.local(y)
@@ -289,6 +296,12 @@ class Arithmetic(Choices):
             return self.publicly(BINARY[op], x, y)
         raise Unread(f"`{op}` of values that are not plain")
 
+    gap_case: str | None = None
+
+    def point_of(self, form: SymbolicForm) -> SymbolicForm:
+        """A sum that is a uniform point of the gap that was chosen, as a public number."""
+        return form
+
     def is_over(self, x: SymbolicForm, y: SymbolicForm) -> bool:
         """Whether a private number is divided by a public one that is not known here."""
         if self.in_pass or not y.terms or self.terms.kind(y):
@@ -305,7 +318,8 @@ class Arithmetic(Choices):
         """Whether one is a uniform draw, and the other a private number without noise."""
         for a, b in ((x, y), (y, x)):
             kind = self.terms.kind(b)
-            if self.fresh_uniform(a) is not None and kind & (SUM | RECORD) and not kind & NOISE:
+            private = kind & (SUM | RECORD | GAP) and not kind & NOISE
+            if self.fresh_uniform(a) is not None and private:
                 return not self.in_pass
         return False
 
@@ -372,7 +386,8 @@ class Arithmetic(Choices):
         found = self.special_comparison(op, difference)
         if found is not None:
             return found
-        if not self.is_rejection(difference):
+        of_gap = self.terms.kind(difference) & GAP
+        if not of_gap and not self.is_rejection(difference):
             difference = self.local(difference)
         if op in ("<", "<="):
             return RecordTruth(">" if op == "<" else ">=", -difference)

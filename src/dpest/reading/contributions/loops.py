@@ -11,6 +11,7 @@ from dpest.reading.contributions.control.redrawing import rejected
 from dpest.reading.contributions.control.snapshots import Absent, Left, Place, Snapshot, same_value
 from dpest.reading.contributions.control.whole_numbers import pinned
 from dpest.reading.contributions.forms import TOTAL, SymbolicForm, Unread
+from dpest.reading.contributions.gaps.values import Gaps
 from dpest.reading.contributions.ledger import Recording
 from dpest.reading.contributions.persons import PERSON, person_totals
 from dpest.reading.contributions.values import (
@@ -53,6 +54,7 @@ class Loops(Recording):
 
     def __init__(self) -> None:
         super().__init__()
+        self.gaps = Gaps()
         self.loop_count = 0
         self.coin_count = 0
         self.appended: dict[int, tuple[Seq, list[Any]]] | None = None
@@ -318,6 +320,10 @@ class Loops(Recording):
         if not isinstance(seq, Seq) or seq.rows is not None or seq.bag:
             raise Unread("an entry that is put into a list of the data")
         unshared(seq)
+        turn = self.gaps.turn
+        if turn is not None and id(seq) in turn.outer:
+            turn.appended.setdefault(id(seq), (seq, []))[1].append(value)
+            return
         if self.record is not None or self.key is not None:
             if self.appended is None:
                 raise Unread("a list that grows with the data")

@@ -7,6 +7,8 @@ import types
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from dpest.reading.code.instructions import Instruction
 from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.choices import DecisionScript
@@ -24,6 +26,9 @@ from dpest.reading.contributions.functions.methods.calling import attribute_of
 from dpest.reading.contributions.functions.purity import is_known
 from dpest.reading.contributions.functions.selections import against_weights
 from dpest.reading.contributions.functions.statistics import distinct, quantified
+from dpest.reading.contributions.gaps import drawing
+from dpest.reading.contributions.gaps import loops as gap_loops
+from dpest.reading.contributions.gaps.functions import Joiner, together
 from dpest.reading.contributions.loops import NeedsKey
 from dpest.reading.contributions.made_noise import with_made_noise
 from dpest.reading.contributions.values import (
@@ -243,6 +248,8 @@ class ContributionMachine(Publics):
         if isinstance(owner, types.ModuleType):
             if not hasattr(owner, name):
                 raise Unread(f"{owner.__name__} has no {name}")
+            if owner is np and name == "r_":
+                return Joiner()
             return self.admitted(getattr(owner, name), f"{owner.__name__}.{name}")
         if isinstance(owner, (Rows, Seq, Map, SmallArray, KeyCounts, SymbolicForm)):
             return attribute_of(self, owner, name)
@@ -281,6 +288,15 @@ class ContributionMachine(Publics):
             return None
         found = flip_of(self, op, difference)
         return against_weights(self, op, difference) if found is None else found
+
+    def between_ends(self, parts: list[Any]) -> Any:
+        return together(self, parts, False)
+
+    def decide_gap(self, truth: RecordTruth) -> bool:
+        return gap_loops.decided(self, truth)
+
+    def point_of(self, form: SymbolicForm) -> SymbolicForm:
+        return drawing.point_of(self, form)
 
     def closure_of(self, function: types.FunctionType) -> LoweredFunction:
         return calls.closure_of(self, function)

@@ -21,6 +21,7 @@ from dpest.reading.contributions.functions import (
     statistics,
 )
 from dpest.reading.contributions.functions.registry import FUNCTIONS
+from dpest.reading.contributions.gaps import functions as gap_functions
 
 GROUPS = (
     sequences,
@@ -34,6 +35,7 @@ GROUPS = (
     statistics,
     order_statistics,
     sources,
+    gap_functions,
     series_methods,
     frame_methods,
 )

@@ -17,7 +17,9 @@ from dpest.reading.contributions.control.objects import (
 from dpest.reading.contributions.control.stack import CallFrame, Managed
 from dpest.reading.contributions.forms import Raised, SymbolicForm, Unread
 from dpest.reading.contributions.functions.purity import POST, PURE_MODULES
+from dpest.reading.contributions.functions.statistics import SortedRows
 from dpest.reading.contributions.functions.units import has_unit
+from dpest.reading.contributions.gaps.functions import together
 from dpest.reading.contributions.persons import PERSON
 from dpest.reading.contributions.values import (
     LoweredFunction,
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 
 def _build(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: list[Any]) -> Any:
     parts: list[Any] = []
+    if i.extra.kind == "list" and any(isinstance(u, SortedRows) for u in uses):
+        return together(m, uses, False)
     for value, star in zip(uses, i.extra.stars, strict=False):
         parts += m.listed(value) if star else [value]
     if i.extra.kind == "slice":
