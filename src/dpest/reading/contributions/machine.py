@@ -141,23 +141,24 @@ class ContributionMachine(Publics):
                 uses = list(map(self.settled, uses))
         except KeyError:
             raise Unread("a variable that may not be set") from None
-        if instruction.handler is None and not self.trying:
+        handler = catching.handler_of(frame, instruction)
+        if handler is None and not self.trying:
             value = action(self, frame, instruction, uses)
         elif op in ("raise", "reraise"):
             try:
                 action(self, frame, instruction, uses)
             except Raised as raised:
-                if instruction.handler is None:
+                if handler is None:
                     raise
-                frame.caught, frame.pc = raised.error, instruction.handler
+                frame.caught, frame.pc = raised.error, handler
                 return
         else:
             try:
                 value = catching.guarded(self, frame, instruction, uses, action)
             except Raised as raised:
-                if instruction.handler is None:
+                if handler is None:
                     raise
-                frame.caught, frame.pc = raised.error, instruction.handler
+                frame.caught, frame.pc = raised.error, handler
                 return
         if instruction.dst is not None:
             registers[instruction.dst] = value

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpest.reading.code.instructions import Instruction
 from dpest.reading.contributions.arithmetic import is_plain, natively, unshared
+from dpest.reading.contributions.control.catching import SILENT_EXIT
 from dpest.reading.contributions.control.objects import (
     ObjectMethod,
     Own,
@@ -41,8 +42,9 @@ if TYPE_CHECKING:
 
 def _build(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: list[Any]) -> Any:
     parts: list[Any] = []
-    if i.extra.kind == "list" and any(isinstance(u, SortedRows) for u in uses):
-        return together(m, uses, False)
+    stars = list(zip(uses, i.extra.stars, strict=False))
+    if i.extra.kind == "list" and any(s and isinstance(v, SortedRows) for v, s in stars):
+        return together(m, [v if s else Seq([v]) for v, s in stars], False)
     for value, star in zip(uses, i.extra.stars, strict=False):
         parts += m.listed(value) if star else [value]
     if i.extra.kind == "slice":
@@ -107,7 +109,7 @@ def _special(owner: Any, name: str) -> Any:
         enters = name == "__enter__"
         return Own(lambda m, *error: owner.entered(m) if enters else _left(m, owner, *error))
     if isinstance(owner, Silence):
-        return Own(lambda m, *_: False if name == "__exit__" else None)
+        return SILENT_EXIT if name == "__exit__" else Own(lambda m: None)
     found = getattr(owner.kind, name, None) if isinstance(owner, ProgramObject) else None
     if not isinstance(found, types.FunctionType):
         raise Unread(f"{name} of {type(owner).__name__}")
