@@ -117,12 +117,14 @@ class RunValues:
     def _take_noise_of_gaps(self, k: int) -> None:
         """A draw for each gap, or for each that has a length."""
         noise = self.way.ledger.noises[k]
-        (choice,) = (c for c in self.way.gap_choices if c.how == "race" and c.draw == k)
+        raced = [c for c in self.way.gap_choices if c.how == "race" and c.draw == k]
+        if not raced:
+            raise Different("it draws noise for each gap between records, and does not use it")
         self.gap_noises[k] = [
             self.draws.noise(noise.family, noise.scale) / float(noise.scale)
             if noise.gaps == "all" or b > a
             else math.nan
-            for a, b in gaps_of_run(self, choice.gaps)
+            for a, b in gaps_of_run(self, raced[0].gaps)
         ]
 
     def _counts(self, gate: Gate) -> list[tuple[Any, int]]:

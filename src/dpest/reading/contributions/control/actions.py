@@ -21,6 +21,7 @@ from dpest.reading.contributions.functions.purity import POST, PURE_MODULES
 from dpest.reading.contributions.functions.statistics import SortedRows
 from dpest.reading.contributions.functions.units import has_unit
 from dpest.reading.contributions.gaps.functions import together
+from dpest.reading.contributions.gaps.values import PerGap, SortedEdges
 from dpest.reading.contributions.persons import PERSON
 from dpest.reading.contributions.values import (
     LoweredFunction,
@@ -210,8 +211,10 @@ def _inplace(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: lis
             raise Unread("a list that is changed in place")
         a.items.extend(m.listed(b))
         return a
-    if isinstance(a, Rows):
+    if isinstance(a, (Rows, SortedRows, SortedEdges)):
         raise Unread("data that are changed in place")
+    if isinstance(a, PerGap):
+        return a.changed_in_place(m, i.extra, b)
     found = m.binary(i.extra, a, b)
     if isinstance(a, SmallArray):
         if not isinstance(found, SmallArray) or found.shape != a.shape:

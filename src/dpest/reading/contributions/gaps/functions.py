@@ -136,7 +136,9 @@ def _range(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) 
         arguments = arguments[1:]
     if len(arguments) != 1 or named or not is_gap_count(m, arguments[0]):
         return NotImplemented
-    return PerGap(place(m), place(m), False)
+    found = PerGap(place(m), place(m), False)
+    found.view = True  # of whole numbers
+    return found
 
 
 @_extend(np.arange)
@@ -198,7 +200,9 @@ def _filled(*functions: Any) -> None:
             if named and not (set(named) == {"dtype"} and named["dtype"] is float):
                 raise Unread("an array for the gaps between records, of a type of its own")
             value = natively(native, 1, *arguments[1:]).cells[0]
-            return PerGap(value, value, True)
+            found = PerGap(value, value, True)
+            found.view = not isinstance(value, float)  # of whole numbers, others are cut off in it
+            return found
 
 
 _filled(np.zeros, np.ones, np.full)

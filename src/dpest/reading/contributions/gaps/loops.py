@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpest.reading.code.instructions import Code, Instruction, successors
 from dpest.reading.contributions.arithmetic import is_number
-from dpest.reading.contributions.control.snapshots import Snapshot, same_value
+from dpest.reading.contributions.control.snapshots import Left, Snapshot, same_value
 from dpest.reading.contributions.forms import SymbolicForm, Unread, form_of, number
 from dpest.reading.contributions.gaps.drawing import (
     chosen_by_walk,
@@ -48,7 +48,7 @@ class GapTurn:
     decision: RecordTruth | None = None
     appended: dict[int, tuple[Seq, list[Any]]] = field(default_factory=dict)
     draws: int = 0
-    wrote: bool = False
+    writes: list[tuple[PerGap, Any]] = field(default_factory=list)
     left: int | None = None
     """The instruction at which it left the loop."""
     changed: dict[str, Any] = field(default_factory=dict)
@@ -62,7 +62,7 @@ def decided(m: ContributionMachine, truth: RecordTruth) -> bool:
         known = {">": sign > 0, ">=": sign > 0, "==": False, "!=": True}
         return known[truth.relation]
     turn: GapTurn | None = m.gaps.turn
-    if turn is not None and turn.wrote is False and _carried(m, truth.form):
+    if turn is not None and not turn.writes and _carried(m, truth.form):
         if turn.decision is None:
             turn.decision = truth
         if turn.decision == truth:
@@ -114,17 +114,22 @@ class GapLoop:
         m.gaps.loops += 1
         self.noise: dict[str, SymbolicForm] = {}
         self.start = Snapshot(m.frames)
-        self.symbols = self._carrying()
+        self.symbols: dict[str, int] = {}
+        self.carried: dict[str, Any] = {}
+        self._name_what_goes_on()
 
-    def _carrying(self) -> dict[str, int]:
-        """The numbers that a turn may hand on to the next, as symbols."""
-        m, found = self.m, {}
+    def _name_what_goes_on(self) -> None:
+        """What a turn may hand on to the next: numbers as symbols, all else as nothing known."""
+        m = self.m
         names = {self.frame.code.instructions[pc].dst for pc in self.body}
         for name in sorted(names & self.frame.code.live[self.head] & set(self.start.registers)):
             value = self.start.registers[name]
             if is_number(value) or isinstance(value, SymbolicForm):
-                found[name] = m.terms.symbol(("carried", f"{name} {m.gaps.loops}"))
-        return found
+                symbol = m.terms.symbol(("carried", f"{name} {m.gaps.loops}"))
+                self.symbols[name] = symbol
+                self.carried[name] = form_of({symbol: Fraction(1)})
+            else:
+                self.carried[name] = Left()
 
     def run(self) -> None:
         first = self.turn("wide", True)
@@ -132,7 +137,7 @@ class GapLoop:
             self._without_decision(first)
             return
         second = self.turn("wide", False)
-        if first.appended or second.appended or first.wrote or second.wrote:
+        if first.appended or second.appended or first.writes or second.writes:
             raise Unread(_TOO_MUCH)
         if (first.left is None) != (second.left is None):
             leaving, staying = (second, first) if first.left is None else (first, second)
@@ -145,8 +150,7 @@ class GapLoop:
     def turn(self, case: str, answer: bool) -> GapTurn:
         m, frame, start = self.m, self.frame, self.start
         start.restore()
-        for name, symbol in self.symbols.items():
-            frame.registers[name] = form_of({symbol: Fraction(1)})
+        frame.registers.update(self.carried)
         before = dict(frame.registers)
         turn = m.gaps.turn = GapTurn(case, answer, frozenset(start.containers), self.noise)
         if self.instruction.dst is not None:
@@ -221,12 +225,18 @@ class GapLoop:
             if len(values) != 1 or len(others) != 1 or seq.items or seq.rows is not None:
                 raise Unread(_TOO_MUCH)
             lists[key] = (seq, PerGap(values[0], others[0], False))
-        touched = {i.dst for p in self.body for i in [self.frame.code.instructions[p]]}
-        kept = {k: v for k, v in self.start.registers.items() if k in touched and k not in after}
-        same = {k: v for k, v in kept.items() if k not in wide.changed and k not in empty.changed}
-        self._leave(self.instruction.jumps[0], {**same, **after})
+        still = self._still(wide, empty)
+        self._leave(self.instruction.jumps[0], {**still, **after})
         for seq, values in lists.values():
             self._put(seq, values)
+        for turn in (wide, empty):
+            for owner, value in turn.writes:
+                setattr(owner, turn.case, value)
+
+    def _still(self, *turns: GapTurn) -> dict[str, Any]:
+        """What is carried on, and no turn changes."""
+        names = [n for n in self.carried if not any(n in t.changed for t in turns)]
+        return {n: self.start.registers[n] for n in names}
 
     def _put(self, seq: Seq, values: PerGap) -> None:
         """The values of all gaps in the place of the list that grew; other names of it are void."""
@@ -285,7 +295,7 @@ class GapLoop:
         ((symbol, slope),) = carried.items()
         own = form_of({symbol: Fraction(1)})
         (name,) = (n for n, s in self.symbols.items() if s == symbol)
-        others = [n for n in self.symbols if n != name and n in staying.changed]
+        others = [n for n in self.carried if n != name and n in staying.changed]
         step = m.form(staying.changed.get(name, own)) - own
         if others or self._has_carried(step):
             raise Unread(_TOO_MUCH)
@@ -297,8 +307,7 @@ class GapLoop:
         uniform = share_of_all(m, target, step.times(slope))
         found = chosen_by_walk(m, weight_of_gap(m, step.times(slope)), uniform)
         k = m.terms.nodes[found.symbols[0]][1]
-        kept = {n: self.start.registers[n] for n in self.symbols if n != name}
-        self._leave(leaving.left, {**kept, **self._at(k, leaving.changed)})
+        self._leave(leaving.left, {**self._still(leaving), **self._at(k, leaving.changed)})
 
     def _need_still(
         self, name: str, symbol: int, truth: RecordTruth, slope: Fraction, step: SymbolicForm
@@ -308,9 +317,9 @@ class GapLoop:
         plain = truth.form - step.times(slope)
         for answer in (True, False):
             empty = self.turn("empty", answer)
-            if empty.appended or empty.wrote:
+            if empty.appended or empty.writes:
                 raise Unread(_TOO_MUCH)
-            if empty.left is None and any(n in self.symbols for n in empty.changed):
+            if empty.left is None and any(n in self.carried for n in empty.changed):
                 raise Unread("gaps between equal records, of length 0, that count")
             seen = empty.decision
             if seen is None and empty.left is not None:
@@ -323,7 +332,7 @@ class GapLoop:
     def _largest(self, first: GapTurn, second: GapTurn) -> None:
         """`if score > best: best, place = score, i`, from minus infinity on."""
         m = self.m
-        taking, leaving = (second, first) if not self._moves(second) == {} else (first, second)
+        taking, leaving = (second, first) if self._moves(second) else (first, second)
         truth = taking.decision
         assert truth is not None
         truth = truth if taking.answer else truth.negated()
@@ -345,14 +354,12 @@ class GapLoop:
                 raise Unread("gaps between equal records, of length 0, that may be chosen")
         found = raced(m, score)
         k = m.terms.nodes[found.symbols[0]][1]
-        kept = {n: v for n, v in self.start.registers.items() if n not in taking.changed}
-        self._leave(self.instruction.jumps[0], {**kept, **self._at(k, taking.changed)})
+        won = {n: v for n, v in taking.changed.items() if n in self.carried}
+        self._leave(self.instruction.jumps[0], {**self._still(taking), **self._at(k, won)})
 
     def _moves(self, turn: GapTurn) -> dict[str, Any]:
-        """What a turn changed of what is used after it."""
-        live = self.frame.code.live[self.head]
-        loop = {self.instruction.dst}
-        return {n: v for n, v in turn.changed.items() if n in live and n not in loop}
+        """What a turn changed of what is carried on."""
+        return {n: v for n, v in turn.changed.items() if n in self.carried}
 
     def _at(self, k: int, changed: dict[str, Any]) -> dict[str, Any]:
         """What a turn left in variables, of the gap that was chosen; without what is no such."""

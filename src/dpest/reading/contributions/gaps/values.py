@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from dpest.reading.contributions.arithmetic import is_number
 from dpest.reading.contributions.forms import SUM, SymbolicForm, Unread, form_of, number
 from dpest.reading.contributions.values import Object, Rows, Seq, SmallArray
 
@@ -137,7 +138,10 @@ class SortedEdges(Object):
         """edges[:-1] and edges[1:]."""
         k = self.number(m)
         low, high = m.terms.of("low", k), m.terms.of("high", k)
-        return PerGap(low, low, self.array), PerGap(high, low, self.array)
+        found = PerGap(low, low, self.array), PerGap(high, low, self.array)
+        for one in found:
+            one.view = True
+        return found
 
     def length(self, m: Any) -> Any:
         return m.binary("+", m.length_of(self.each), len(self.before) + len(self.behind))
@@ -203,10 +207,21 @@ class PerGap(Object):
 
     def __init__(self, wide: Any, empty: Any, array: bool) -> None:
         self.wide, self.empty, self.array = wide, empty, array
-        self.view = False
+        self.view = False  # of what another name may hold: not to be changed
 
-    def length(self, m: Any) -> Any:
-        raise self.refused("the length")
+    def state(self) -> dict[str, Any]:
+        return {"wide": self.wide, "empty": self.empty}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.wide, self.empty = state["wide"], state["empty"]
+
+    def changed_in_place(self, m: Any, op: str, other: Any) -> PerGap:
+        """self op= other; every name of the array sees it."""
+        if self.view or not self.array or m.gap_case is not None:
+            raise self.refused("a change in place")
+        found = self.operate(m, op, self, other)
+        self.wide, self.empty = found.wide, found.empty
+        return self
 
     def iterate(self, m: Any) -> Any:
         return self
@@ -241,20 +256,24 @@ class PerGap(Object):
         found = place_and_choice(m, index)
         if found is None or found[1]:
             raise self.refused("an item other than that of the gap at hand")
+        if m.gaps.turn is not None and any(owner is self for owner, _ in m.gaps.turn.writes):
+            raise self.refused("an item that was just changed")
         if found[0] is None:
             return self.wide if m.gap_case == "wide" else self.empty
         return chosen_of(m, found[0], self)
 
     def set_item(self, m: Any, index: Any, value: Any) -> None:
-        if self.view or m.joining or m.in_pass or (m.gaps.turn and m.gaps.turn.decision):
+        turn = m.gaps.turn
+        if self.view or m.in_pass or (turn is not None and turn.decision is not None):
             raise self.refused("a change in place")
-        if isinstance(index, PerGap) and not isinstance(value, (PerGap, SmallArray, Seq)):
+        plain = is_number(value) or isinstance(value, SymbolicForm)
+        if isinstance(index, PerGap) and plain and turn is None:
             changed = per_gap(m, lambda t, v: value if m.decide(t) else v, index, self)
             self.wide, self.empty = changed.wide, changed.empty
         elif m.gap_case is not None and place_and_choice(m, index) == (None, 0):
-            m.form(value) if not isinstance(value, float) else None
-            setattr(self, m.gap_case, value)
-            m.gaps.turn.wrote = True
+            if turn is None or not (isinstance(value, SymbolicForm) or is_number(value)):
+                raise self.refused("a change in place")
+            turn.writes.append((self, value))
         else:
             raise self.refused("a change in place")
 
