@@ -1,5 +1,7 @@
 """Medians and quantiles by the exponential mechanism, as people write them."""
 
+# ruff: noqa: RUF005, RUF007, B007 -- as people write them
+
 from __future__ import annotations
 
 import math
@@ -84,7 +86,8 @@ def by_pairs(values, rng, *, epsilon=EPS, lo=LOW, hi=HIGH):
     edges = [lo, *xs, hi]
     n = len(xs)
     weights = [
-        (b - a) * math.exp(-epsilon / 2 * abs(i - n / 2)) for i, (a, b) in enumerate(pairwise(edges))
+        (b - a) * math.exp(-epsilon / 2 * abs(i - n / 2))
+        for i, (a, b) in enumerate(pairwise(edges))
     ]
     total = sum(weights)
     threshold = rng.random() * total
@@ -168,7 +171,59 @@ def filled(x, rng, *, epsilon=EPS, lo=LOW, hi=HIGH):
     return float(rng.uniform(edges[i], edges[i + 1]))
 
 
+def by_times(x, rng, *, epsilon=EPS, lo=LOW, hi=HIGH):
+    edges = np.concatenate(([lo], np.sort(np.clip(x, lo, hi)), [hi]))
+    n = len(x)
+    weights = np.diff(edges) * np.exp(-epsilon / 2 * np.abs(np.arange(n + 1) - n / 2))
+    i = np.argmin(rng.exponential(size=weights.shape) / weights)
+    return float(rng.uniform(edges[i], edges[i + 1]))
+
+
+def by_first_arrival(values, rng, *, epsilon=EPS, lo=LOW, hi=HIGH):
+    xs = sorted(min(max(v, lo), hi) for v in values)
+    edges, n = [lo, *xs, hi], len(xs)
+    first, chosen = math.inf, 0
+    for i in range(n + 1):
+        w = (edges[i + 1] - edges[i]) * math.exp(-epsilon / 2 * abs(i - n / 2))
+        if w > 0:
+            t = rng.exponential(scale=2.0) / w
+            if t < first:
+                first, chosen = t, i
+    return rng.uniform(edges[chosen], edges[chosen + 1])
+
+
+def as_in_libraries(array, rng, *, epsilon=EPS, quant=0.75, bounds=(LOW, HIGH)):
+    k = len(array)
+    array = np.append(np.clip(array, *bounds), list(bounds))
+    array.sort()
+    sizes = np.diff(array)
+    utility = -np.abs(np.arange(0, k + 1) - quant * k)
+    scores = epsilon * utility / 2
+    probabilities = np.exp(scores - scores.max()) * sizes
+    probabilities /= probabilities.sum()
+    target = rng.random()
+    idx = 0
+    for idx, reached in enumerate(np.cumsum(probabilities)):
+        if target <= reached:
+            break
+    return rng.random() * (array[idx + 1] - array[idx]) + array[idx]
+
+
+def masked(x, rng, *, epsilon=EPS, lo=LOW, hi=HIGH, q=0.5):
+    x = np.sort(np.clip(np.asarray(x, dtype=float), lo, hi))
+    edges = np.hstack([[lo], x, [hi]])
+    gaps = edges[1:] - edges[:-1]
+    target = int(q * len(x))
+    logits = -epsilon / 2 * np.abs(np.arange(len(gaps)) - target)
+    logits += np.log(gaps)
+    logits[gaps == 0] = -np.inf
+    p = np.exp(logits - logits.max())
+    p = p / p.sum()
+    i = rng.choice(len(p), p=p)
+    return edges[i + 1] - rng.random() * (edges[i + 1] - edges[i])
+
+
 RIGHT = [
     by_walk, by_gumbel, by_choice, by_softmax, by_scipy, by_pairs, by_running_maximum, by_search,
-    by_choices, by_key, quartiles, filled,
+    by_choices, by_key, by_times, by_first_arrival, as_in_libraries, masked, quartiles, filled,
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ def gaps_of_run(run: RunValues, gaps: GapSet) -> list[tuple[float, float]]:
     found = [float(gaps.low)]
     found += sorted(run.numbers_of(gaps.rows))
     found.append(float(gaps.high))
-    return list(zip(found, found[1:], strict=False))
+    return list(itertools.pairwise(found))
 
 
 def point_of_run(run: RunValues, choice: GapChoice) -> float:
@@ -28,9 +29,7 @@ def point_of_run(run: RunValues, choice: GapChoice) -> float:
     return low + share * (high - low) if choice.from_low else high - share * (high - low)
 
 
-def _logarithms(
-    run: RunValues, choice: GapChoice, gaps: list[tuple[float, float]]
-) -> list[float]:
+def _logarithms(run: RunValues, choice: GapChoice, gaps: list[tuple[float, float]]) -> list[float]:
     """log(length) + score of each gap."""
     found = []
     for run.place, (low, high) in enumerate(gaps):
@@ -40,8 +39,10 @@ def _logarithms(
 
 
 def _chosen(run: RunValues, choice: GapChoice, logarithms: list[float]) -> int:
-    if choice.how == "race":
+    if choice.how in ("race", "times"):
         noise = run.gap_noises[choice.draw]
+        if choice.how == "times":
+            noise = [-math.log(time) for time in noise]
         open_gaps = [i for i, v in enumerate(logarithms) if v > -math.inf]
         return max(open_gaps, key=lambda i: logarithms[i] + noise[i])
     top = max(logarithms)

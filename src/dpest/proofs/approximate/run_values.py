@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from dpest.proofs.approximate.recorder import Recorder
-from dpest.proofs.approximate.run_points import gaps_of_run, point_of_run
 from dpest.proofs.approximate.run_draws import Different, RunDraws
+from dpest.proofs.approximate.run_points import gaps_of_run, point_of_run
 from dpest.proofs.approximate.sample_data import symbol_numbers
 from dpest.reading.contributions.control.picks import PICK
 from dpest.reading.contributions.control.public import chosen
@@ -117,7 +117,7 @@ class RunValues:
     def _take_noise_of_gaps(self, k: int) -> None:
         """A draw for each gap, or for each that has a length."""
         noise = self.way.ledger.noises[k]
-        raced = [c for c in self.way.gap_choices if c.how == "race" and c.draw == k]
+        raced = [c for c in self.way.gap_choices if c.how in ("race", "times") and c.draw == k]
         if not raced:
             raise Different("it draws noise for each gap between records, and does not use it")
         self.gap_noises[k] = [

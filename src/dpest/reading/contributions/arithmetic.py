@@ -270,6 +270,8 @@ class Arithmetic(Choices):
         if self.gap_case == "empty" and op in ("+", "-") and (_infinite(a) or _infinite(b)):
             return natively(BINARY[op], *(v if _infinite(v) else 0.0 for v in (a, b)))
         x, y = self.form(a), self.form(b)
+        if self.gap_case == "empty" and op == "/" and not y.terms and not y.constant:
+            return self.over_no_length(x)
         if op == "+":
             return self.tidy(self.point_of(x + y))
         if op == "-":
@@ -297,6 +299,16 @@ class Arithmetic(Choices):
         raise Unread(f"`{op}` of values that are not plain")
 
     gap_case: str | None = None
+
+    def over_no_length(self, form: SymbolicForm) -> float:
+        """A number of a gap of length 0, divided by 0 as NumPy does it."""
+        node = self.terms.nodes[form.terms[0][0]] if len(form.terms) == 1 else ("",)
+        if node[0] != "gap noise" or form.constant or form.terms[0][1] < 0:
+            raise Unread("a division by 0, for a gap between equal records")
+        return math.inf if self.is_positive_noise(node[1]) else math.nan
+
+    def is_positive_noise(self, number: int) -> bool:
+        raise NotImplementedError
 
     def point_of(self, form: SymbolicForm) -> SymbolicForm:
         """A sum that is a uniform point of the gap that was chosen, as a public number."""

@@ -14,6 +14,7 @@ RECORD, SUM, NOISE, TOTAL, UNIFORM, GAP = 1, 2, 4, 8, 16, 32
 _KINDS = {
     "sum": SUM, "noise": NOISE, "total": TOTAL, "uniform": UNIFORM,
     "place": GAP, "low": GAP, "high": GAP, "gap noise": GAP, "carried": GAP, "chosen": GAP,
+    "sum so far": GAP,
 }  # fmt: skip
 
 Node = tuple[Any, ...]
@@ -85,7 +86,8 @@ class Terms:
     comes), or a function of forms: "mul", "div", "min", "max", "abs", "sqrt", "exp", "tanh",
     "norm", "pick" (one of several, at a public place), and others. Of gaps between sorted records
     (`gaps`): their ("place",), ("low", k) and ("high", k), ("gap noise", k), what a loop over them
-    has ("carried", name), ("chosen", k, which), and ("over gaps", operation, form).
+    has ("carried", name), ("sum so far", form) up to one of them, ("chosen", k, which), and
+    ("over gaps", operation, form).
     """
 
     def __init__(self) -> None:

@@ -205,6 +205,9 @@ class Recording(Arithmetic):
             form = form - own + self.revealed[symbol].times(c)
         return form
 
+    def is_positive_noise(self, number: int) -> bool:
+        return bool(self.ledger.noises[number].family == "exponential")
+
     @property
     def in_pass(self) -> bool:
         return self.record is not None

@@ -322,6 +322,8 @@ class Loops(Recording):
         unshared(seq)
         turn = self.gaps.turn
         if turn is not None and id(seq) in turn.outer:
+            if self.joining:
+                raise Unread("a list that grows inside of a decision")
             turn.appended.setdefault(id(seq), (seq, []))[1].append(value)
             return
         if self.record is not None or self.key is not None:

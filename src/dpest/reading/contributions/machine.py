@@ -213,7 +213,8 @@ class ContributionMachine(Publics):
         """How much was found so far: draws, sums, releases."""
         found = self.ledger
         parts: tuple[list[Any], ...] = (found.rows, found.passes, found.noises, found.gates)
-        return (*map(len, parts), self.picks, self.uniforms, len(self.script.answers))
+        gaps = len(self.gaps.choices) + len(self.gaps.spent)
+        return (*map(len, parts), gaps, self.picks, self.uniforms, len(self.script.answers))
 
     def branch(self, frame: CallFrame, value: Any) -> bool:
         about = value.form if isinstance(value, RecordTruth) else None

@@ -35,9 +35,10 @@ def noise_like(m: ContributionMachine, family: str, loc: Any, scale: Any, size: 
         raise Unread(NOISE_FOR_EACH)
     if m.gap_case is not None and size is None:
         return drawn_in_turn(m, family, loc, scale)
+    size = size[0] if isinstance(size, tuple) and len(size) == 1 else size
     if is_gap_count(m, size) and _zero(loc):
-        drawn = noise_of_gaps(m, family, scale, "all")
-        return PerGap(drawn, drawn, True)
+        one = noise_of_gaps(m, family, scale, "all")
+        return PerGap(one, one, True)
     loc, scale = as_array(m, loc), as_array(m, m.pinned_public(scale))
     if not has_unit(scale) and not m.is_public(scale):
         raise Unread(PRIVATE_SCALE)

@@ -52,7 +52,42 @@ def chosen_by_race(m: Any, scores: PerGap) -> SymbolicForm:
     return raced(m, m.form(scores.wide))
 
 
+def chosen_by_times(m: Any, times: PerGap) -> SymbolicForm:
+    """The place of the least of exponential noise over weight."""
+    if not is_number(times.empty) or times.empty != math.inf:
+        raise Unread("gaps between equal records, of length 0, that may be chosen")
+    return first_of(m, m.form(times.wide))
+
+
+def first_of(m: Any, form: SymbolicForm) -> SymbolicForm:
+    """Of exponential noise E, −log(E/w) = log w − log E, and −log E is Gumbel noise."""
+    parts = _over(m, form)
+    noise = _only(m, parts[0]) if parts is not None else None
+    if parts is None or noise is None or noise[0] != "gap noise":
+        raise Unread("the least of values of gaps, other than of exponential noise over weights")
+    k = noise[1]
+    m.settled_ways()
+    if m.ledger.noises[k].family != "exponential" or k in m.gaps.spent:
+        raise Unread("a race of gaps other than by exponential noise of its own")
+    m.gaps.spent.add(k)
+    return choice_of(m, weight_of_gap(m, parts[1]), "times", k)
+
+
+def _only(m: Any, form: SymbolicForm) -> Any:
+    """The node of a form that is a positive multiple of one symbol."""
+    if form.constant or len(form.terms) != 1 or form.terms[0][1] <= 0:
+        return None
+    return m.terms.nodes[form.terms[0][0]]
+
+
+def _over(m: Any, form: SymbolicForm) -> tuple[SymbolicForm, SymbolicForm] | None:
+    """a and b of a positive multiple of a/b."""
+    node = _only(m, form)
+    return (node[1], node[2]) if node is not None and node[0] == "div" else None
+
+
 def raced(m: Any, form: SymbolicForm) -> SymbolicForm:
+    m.settled_ways()
     weight = logarithm_of_weight(m, form)
     if len(weight.noise) != 1:
         raise Unread("the largest of values of gaps without noise of one kind")
@@ -69,6 +104,7 @@ def raced(m: Any, form: SymbolicForm) -> SymbolicForm:
 
 def chosen_by_walk(m: Any, weight: GapWeight, uniform: int) -> SymbolicForm:
     """The first gap at which the sum of the weights so far reaches a uniform share of all."""
+    m.settled_ways()
     spend(m, uniform)
     return choice_of(m, weight, "walk", m.terms.nodes[uniform][1])
 
@@ -132,6 +168,8 @@ def noise_of_gaps(m: Any, family: str, scale: Any, which: str) -> SymbolicForm:
     """A draw for each gap, or for each that has a length."""
     if not is_number(scale) or scale <= 0:
         raise Unread("noise of gaps whose scale is not known")
+    if m.joining:
+        raise Unread("a draw inside of a decision")
     m.ledger.noises.append(LedgerNoise(family, Fraction(scale), gaps=which))
     found: SymbolicForm = m.terms.of("gap noise", len(m.ledger.noises) - 1)
     return found

@@ -17,7 +17,12 @@ from dpest.reading.contributions.forms import SymbolicForm, Unread
 from dpest.reading.contributions.functions import sources, statistics
 from dpest.reading.contributions.functions.registry import FUNCTIONS, rows_of
 from dpest.reading.contributions.functions.statistics import SortedRows
-from dpest.reading.contributions.gaps.drawing import chosen_by_race, chosen_by_walk, share_of_all
+from dpest.reading.contributions.gaps.drawing import (
+    chosen_by_race,
+    chosen_by_times,
+    chosen_by_walk,
+    share_of_all,
+)
 from dpest.reading.contributions.gaps.values import (
     PerGap,
     SortedEdges,
@@ -99,9 +104,7 @@ def _edges(m: ContributionMachine, value: Any) -> Any:
 def _sorted(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if len(arguments) != 1 or named or not isinstance(arguments[0], SortedEdges):
         return NotImplemented
-    (edges,) = arguments
-    ends = sorted((*edges.before, *edges.behind))  # the records lie between the two
-    return SortedEdges(edges.each, tuple(ends[:1]), tuple(ends[1:]), edges.array)
+    return arguments[0].sorted()
 
 
 @_extend(np.append)
@@ -151,9 +154,12 @@ def _arange(m: ContributionMachine, arguments: list[Any], named: dict[str, Any])
 
 @_extend(builtins.enumerate)
 def _enumerate(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    if len(arguments) != 1 or named or not _has_gaps(arguments):
+    value = arguments[0] if len(arguments) == 1 and not named else None
+    if isinstance(value, Cumulative):
+        value = value.iterate(m)
+    if not isinstance(value, PerGap):
         return NotImplemented
-    return per_gap(m, lambda e: (place(m), e), arguments[0])
+    return per_gap(m, lambda e: (place(m), e), value)
 
 
 @_extend(builtins.zip)
@@ -172,21 +178,6 @@ def _pairwise(m: ContributionMachine, arguments: list[Any], named: dict[str, Any
     if len(arguments) != 1 or named or not isinstance(arguments[0], SortedEdges):
         return NotImplemented
     return per_gap(m, lambda *e: e, *arguments[0].ends(m))
-
-
-@_extend(builtins.len)
-def _len(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    if not _has_gaps(arguments):
-        return NotImplemented
-    return _count(m)
-
-
-def _count(m: ContributionMachine) -> Any:
-    """How many gaps there are: of all sets of gaps of the data, which have no filter, alike."""
-    rows = m.gaps.known[0].rows if m.gaps.known else None
-    if rows is None:
-        raise Unread("how many gaps there are")
-    return m.binary("+", m.length_of(rows), 1)
 
 
 def _filled(*functions: Any) -> None:
@@ -225,8 +216,8 @@ def _elementwise(*functions: Any) -> None:
 
 
 _elementwise(
-    builtins.abs, np.log, np.exp, np.abs, np.absolute, np.fabs, np.sqrt, np.minimum, np.maximum, np.add,
-    np.subtract, np.multiply, np.divide, np.where, np.clip, np.isfinite, np.isnan,
+    builtins.abs, np.log, np.exp, np.abs, np.absolute, np.fabs, np.sqrt, np.minimum, np.maximum,
+    np.add, np.subtract, np.multiply, np.divide, np.where, np.clip, np.isfinite, np.isnan,
 )  # fmt: skip
 
 
@@ -293,6 +284,14 @@ def _argmax(m: ContributionMachine, arguments: list[Any], named: dict[str, Any])
     return chosen_by_race(m, value)
 
 
+@_extend(np.argmin)
+def _argmin(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if not _has_gaps(arguments):
+        return NotImplemented
+    (value,) = given(arguments, named, "a")
+    return chosen_by_times(m, value)
+
+
 @_extend(softmax)
 def _softmax(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if not _has_gaps(arguments):
@@ -320,9 +319,14 @@ class Cumulative(Object):
     words = "sums of the weights of gaps"
 
     def item(self, m: Any, index: Any) -> Any:
-        if index != -1:
-            raise self.refused("an item other than the last")
-        return over_gaps(m, "sum", self.each)
+        if type(index) is int and index == -1:
+            return over_gaps(m, "sum", self.each)
+        return self.iterate(m).item(m, index)
+
+    def iterate(self, m: Any) -> Any:
+        over_gaps(m, "sum", self.each)  # where those of length 0 add nothing
+        found = m.terms.of("sum so far", m.form(self.each.wide))
+        return PerGap(found, found, True)
 
     def operate(self, m: Any, op: str, a: Any, b: Any) -> Any:
         if op not in ("/", "*") or a is not self:
@@ -372,7 +376,8 @@ def _int(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) ->
 
 
 _METHODS: dict[str, Any] = {
-    "cumsum": np.cumsum, "sum": np.sum, "max": np.max, "argmax": np.argmax, "tolist": builtins.list, "clip": np.clip,
+    "cumsum": np.cumsum, "sum": np.sum, "max": np.max, "argmax": np.argmax, "argmin": np.argmin,
+    "tolist": builtins.list, "clip": np.clip,
 }  # fmt: skip
 
 
@@ -387,5 +392,3 @@ def method(
     if name not in _METHODS or not owner.array:
         raise owner.refused(f"the method `{name}`")
     return m.call(_METHODS[name], [owner, *arguments], named)
-
-

@@ -18,12 +18,13 @@ from dpest.reading.contributions.control.snapshots import Left, Snapshot, same_v
 from dpest.reading.contributions.forms import SymbolicForm, Unread, form_of, number
 from dpest.reading.contributions.gaps.drawing import (
     chosen_by_walk,
+    first_of,
     noise_of_gaps,
     raced,
     share_of_all,
 )
 from dpest.reading.contributions.gaps.values import PerGap, at_choice, in_case, is_of_gap
-from dpest.reading.contributions.gaps.weights import sign_of, over_gaps, weight_of_gap
+from dpest.reading.contributions.gaps.weights import over_gaps, sign_of, weight_of_gap
 from dpest.reading.contributions.values import Drained, RecordTruth, Seq
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def decided(m: ContributionMachine, truth: RecordTruth) -> bool:
         known = {">": sign > 0, ">=": sign > 0, "==": False, "!=": True}
         return known[truth.relation]
     turn: GapTurn | None = m.gaps.turn
-    if turn is not None and not turn.writes and _carried(m, truth.form):
+    if turn is not None and not turn.writes and _carried(m, truth.form, "sum so far"):
         if turn.decision is None:
             turn.decision = truth
         if turn.decision == truth:
@@ -72,8 +73,8 @@ def decided(m: ContributionMachine, truth: RecordTruth) -> bool:
     raise Unread("a decision about the gaps between records, or about which of them was chosen")
 
 
-def _carried(m: ContributionMachine, form: SymbolicForm) -> dict[int, Fraction]:
-    return {s: c for s, c in form.terms if m.terms.nodes[s][0] == "carried"}
+def _carried(m: ContributionMachine, form: SymbolicForm, *more: str) -> dict[int, Fraction]:
+    return {s: c for s, c in form.terms if m.terms.nodes[s][0] in ("carried", *more)}
 
 
 def body_of_gaps(code: Code, head: int) -> frozenset[int]:
@@ -121,7 +122,8 @@ class GapLoop:
     def _name_what_goes_on(self) -> None:
         """What a turn may hand on to the next: numbers as symbols, all else as nothing known."""
         m = self.m
-        names = {self.frame.code.instructions[pc].dst for pc in self.body}
+        written = {self.frame.code.instructions[pc].dst for pc in self.body}
+        names = {name for name in written if name is not None}
         for name in sorted(names & self.frame.code.live[self.head] & set(self.start.registers)):
             value = self.start.registers[name]
             if is_number(value) or isinstance(value, SymbolicForm):
@@ -227,8 +229,8 @@ class GapLoop:
             lists[key] = (seq, PerGap(values[0], others[0], False))
         still = self._still(wide, empty)
         self._leave(self.instruction.jumps[0], {**still, **after})
-        for seq, values in lists.values():
-            self._put(seq, values)
+        for seq, listed in lists.values():
+            self._put(seq, listed)
         for turn in (wide, empty):
             for owner, value in turn.writes:
                 setattr(owner, turn.case, value)
@@ -238,7 +240,7 @@ class GapLoop:
         names = [n for n in self.carried if not any(n in t.changed for t in turns)]
         return {n: self.start.registers[n] for n in names}
 
-    def _put(self, seq: Seq, values: PerGap) -> None:
+    def _put(self, seq: Any, values: PerGap) -> None:
         """The values of all gaps in the place of the list that grew; other names of it are void."""
         for frame in self.m.frames:
             for name, value in frame.registers.items():
@@ -285,52 +287,65 @@ class GapLoop:
 
     def _walk(self, leaving: GapTurn, staying: GapTurn) -> None:
         m = self.m
-        assert staying.decision is not None and leaving.left is not None
+        assert staying.decision is not None
+        assert leaving.left is not None
         truth = staying.decision if leaving.answer else staying.decision.negated()
         if truth.relation not in (">", ">=") or truth.form is None or leaving.decision is None:
             raise Unread(_TOO_MUCH)
-        carried = _carried(m, truth.form)
+        name, weight, target, plain = self._so_far(truth.form, staying)
+        self._need_still(name, plain)
+        uniform = share_of_all(m, target, weight)
+        found = chosen_by_walk(m, weight_of_gap(m, weight), uniform)
+        k = m.terms.nodes[found.symbols[0]][1]
+        still = self._still(leaving, staying)
+        self._leave(leaving.left, {**still, **self._at(k, leaving.changed)})
+
+    def _so_far(
+        self, form: SymbolicForm, staying: GapTurn
+    ) -> tuple[str, SymbolicForm, SymbolicForm, SymbolicForm]:
+        """Of a sum of weights against a number: what carries it, the weight, the number.
+
+        And the form before the weight of the gap at hand was added.
+        """
+        m = self.m
+        for symbol, slope in form.terms:
+            node = m.terms.nodes[symbol]
+            if node[0] == "sum so far":
+                rest = form - form_of({symbol: slope})
+                if is_of_gap(m, rest):
+                    break
+                return "", node[1].times(slope), -rest, form
+        carried = _carried(m, form)
         if len(carried) != 1:
             raise Unread(_TOO_MUCH)
         ((symbol, slope),) = carried.items()
-        own = form_of({symbol: Fraction(1)})
         (name,) = (n for n, s in self.symbols.items() if s == symbol)
-        others = [n for n in self.carried if n != name and n in staying.changed]
-        step = m.form(staying.changed.get(name, own)) - own
-        if others or self._has_carried(step):
-            raise Unread(_TOO_MUCH)
-        share = truth.form - own.times(slope) - step.times(slope)
-        if is_of_gap(m, share):  # before the weight of the gap at hand is added, or another
+        own = form_of({symbol: Fraction(1)})
+        step = (m.form(staying.changed.get(name, own)) - own).times(slope)
+        rest = form - own.times(slope) - step
+        if self._has_carried(step) or is_of_gap(m, rest):
             raise Unread("a walk along weights of gaps that chooses another gap than it stands at")
-        self._need_still(name, symbol, truth, slope, step)
-        target = -share - m.form(self.start.registers[name]).times(slope)
-        uniform = share_of_all(m, target, step.times(slope))
-        found = chosen_by_walk(m, weight_of_gap(m, step.times(slope)), uniform)
-        k = m.terms.nodes[found.symbols[0]][1]
-        self._leave(leaving.left, {**self._still(leaving), **self._at(k, leaving.changed)})
+        start = m.form(self.start.registers[name]).times(slope)
+        return name, step, -rest - start, form - step
 
-    def _need_still(
-        self, name: str, symbol: int, truth: RecordTruth, slope: Fraction, step: SymbolicForm
-    ) -> None:
+    def _need_still(self, name: str, plain: SymbolicForm) -> None:
         """A gap of length 0 adds nothing, so that it is come to with chance 0."""
-        assert truth.form is not None
-        plain = truth.form - step.times(slope)
         for answer in (True, False):
             empty = self.turn("empty", answer)
             if empty.appended or empty.writes:
                 raise Unread(_TOO_MUCH)
-            if empty.left is None and any(n in self.carried for n in empty.changed):
-                raise Unread("gaps between equal records, of length 0, that count")
-            seen = empty.decision
-            if seen is None and empty.left is not None:
+            if empty.left is None:
+                if name in empty.changed:
+                    raise Unread("gaps between equal records, of length 0, that count")
+                continue
+            seen = empty.decision if answer or not empty.decision else empty.decision.negated()
+            if seen is None or seen.form != plain or seen.relation not in (">", ">="):
                 raise Unread("gaps between equal records, of length 0, that are chosen")
-            if seen is not None and plain not in (seen.form, -seen.form if seen.form else None):
-                raise Unread(_TOO_MUCH)
 
     # The place of the largest --------------------------------------------------------------------
 
     def _largest(self, first: GapTurn, second: GapTurn) -> None:
-        """`if score > best: best, place = score, i`, from minus infinity on."""
+        """`if score > best: best, place = score, i`, from minus infinity on; or the least."""
         m = self.m
         taking, leaving = (second, first) if self._moves(second) else (first, second)
         truth = taking.decision
@@ -342,17 +357,16 @@ class GapLoop:
         names = [n for n, s in self.symbols.items() if s in carried]
         if len(carried) != 1 or len(names) != 1:
             raise Unread(_TOO_MUCH)
-        (name,), ((symbol, slope),) = names, carried.items()
+        (name,), ((_, slope),) = names, carried.items()
         score = m.form(taking.changed.get(name, 0))
-        own = form_of({symbol: Fraction(1)})
-        exact = slope < 0 and (score - own).times(-slope) == truth.form
-        if not exact or self.start.registers[name] != -math.inf:
+        exact = (score - self.carried[name]).times(-slope) == truth.form
+        if not exact or self.start.registers[name] != math.copysign(math.inf, slope):
             raise Unread("the largest value of the gaps, other than from minus infinity on")
         for answer in (True, False):
             empty = self.turn("empty", answer)
             if self._moves(empty) or empty.left is not None or empty.decision is not None:
                 raise Unread("gaps between equal records, of length 0, that may be chosen")
-        found = raced(m, score)
+        found = raced(m, score) if slope < 0 else first_of(m, score)
         k = m.terms.nodes[found.symbols[0]][1]
         won = {n: v for n, v in taking.changed.items() if n in self.carried}
         self._leave(self.instruction.jumps[0], {**self._still(taking), **self._at(k, won)})
@@ -383,7 +397,7 @@ def pass_over_gaps(
 def drawn_in_turn(m: ContributionMachine, family: str, loc: Any, scale: Any) -> Any:
     """Noise for the gap at hand: one draw in each turn of a loop."""
     turn: GapTurn | None = m.gaps.turn
-    if turn is None or turn.draws or not is_number(loc) or loc != 0:
+    if turn is None or turn.draws or m.joining or not is_number(loc) or loc != 0:
         raise Unread("several draws for each gap between records, or noise around its values")
     turn.draws = 1
     if "wide" not in turn.noise:

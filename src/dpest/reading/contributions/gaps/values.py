@@ -32,8 +32,9 @@ class GapChoice:
     """A gap that was chosen with chances proportional to its length times exp(score).
 
     `how`: by a "pick" among chances, by a uniform number on a "walk" along sums of weights, or by
-    a "race" with noise; `draw` is the number of the draw. `uniform`: that of the draw of the point,
-    `from_low`: whether the point lies that far above the lower end, or below the upper one.
+    a "race" with Gumbel noise or with the "times" of exponential noise; `draw` is its number.
+    `uniform`: that of the draw of the point, `from_low`: whether the point lies that far above the
+    lower end, or below the upper one.
     """
 
     gaps: GapSet
@@ -151,6 +152,23 @@ class SortedEdges(Object):
             return self.length(m)
         return super().attribute(m, name)
 
+    def state(self) -> dict[str, Any]:
+        return {"before": self.before, "behind": self.behind, "ordered": self.ordered}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.before, self.behind = state["before"], state["behind"]
+        self.ordered = state["ordered"]
+
+    def call(self, m: Any, name: str, arguments: list[Any], named: dict[str, Any]) -> Any:
+        if name != "sort" or arguments or named or m.in_pass or m.gap_case is not None:
+            raise self.refused(f"the method `{name}`")
+        self.restore(self.sorted().state())
+
+    def sorted(self) -> SortedEdges:
+        """In order, where the records lie between the two ends."""
+        ends = sorted((*self.before, *self.behind))
+        return SortedEdges(self.each, tuple(ends[:1]), tuple(ends[1:]), self.array)
+
     def item(self, m: Any, index: Any) -> Any:
         low, high = self.ends(m)
         if isinstance(index, slice) and index.step is None:
@@ -223,13 +241,25 @@ class PerGap(Object):
         self.wide, self.empty = found.wide, found.empty
         return self
 
+    def length(self, m: Any) -> Any:
+        return m.binary("+", m.length_of(self._known(m).rows), 1)
+
     def iterate(self, m: Any) -> Any:
         return self
 
     def attribute(self, m: Any, name: str) -> Any:
         if name == "ndim":
             return 1
+        if name in ("size", "shape") and self.array:
+            return self.length(m) if name == "size" else (self.length(m),)
         return super().attribute(m, name)
+
+    def _known(self, m: Any) -> GapSet:
+        """Gaps of the data; there is one more of them than of records, in all sets alike."""
+        if not m.gaps.known:
+            raise self.refused("the number")
+        found: GapSet = m.gaps.known[0]
+        return found
 
     def call(self, m: Any, name: str, arguments: list[Any], named: dict[str, Any]) -> Any:
         from dpest.reading.contributions.gaps.functions import method
@@ -264,7 +294,12 @@ class PerGap(Object):
 
     def set_item(self, m: Any, index: Any, value: Any) -> None:
         turn = m.gaps.turn
-        if self.view or m.in_pass or (turn is not None and turn.decision is not None):
+        if (
+            self.view
+            or m.in_pass
+            or (m.joining and turn is not None)
+            or (turn is not None and turn.decision is not None)
+        ):
             raise self.refused("a change in place")
         plain = is_number(value) or isinstance(value, SymbolicForm)
         if isinstance(index, PerGap) and plain and turn is None:
@@ -331,7 +366,7 @@ def at_choice(m: Any, k: int, value: Any) -> Any:
     return form_of(found, value.constant)
 
 
-_OF_ONE = ("place", "low", "high", "gap noise", "carried")
+_OF_ONE = ("place", "low", "high", "gap noise", "carried", "sum so far")
 
 
 def depends(m: Any, symbol: int) -> bool:

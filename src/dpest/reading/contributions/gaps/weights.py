@@ -20,12 +20,15 @@ NO_LENGTH = (
 )
 
 
+_NOTHING = number(0)
+
+
 @dataclass(frozen=True)
 class GapWeight:
     """length^power · exp(score + noise), up to a common factor; `sets`: whose length it is."""
 
     power: Fraction = Fraction(0)
-    score: SymbolicForm = number(0)
+    score: SymbolicForm = _NOTHING
     sets: frozenset[int] = frozenset()
     noise: dict[int, Fraction] = field(default_factory=dict)
 
