@@ -59,7 +59,8 @@ class Recorder:
         return self._uniform(self._source.random(size))
 
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
-        return low + (np.asarray(high) - low)[()] * self._uniform(self._source.random(size))
+        drawn = low + (np.asarray(high) - low)[()] * self._uniform(self._source.random(size))
+        return float(drawn) if np.ndim(drawn) == 0 else drawn  # as NumPy gives it
 
     def _uniform(self, drawn: Any) -> Any:
         if np.ndim(drawn) == 0:

@@ -11,7 +11,6 @@ from dpest.reading.contributions.control.redrawing import rejected
 from dpest.reading.contributions.control.snapshots import Absent, Left, Place, Snapshot, same_value
 from dpest.reading.contributions.control.whole_numbers import pinned
 from dpest.reading.contributions.forms import TOTAL, SymbolicForm, Unread
-from dpest.reading.contributions.gaps.values import Gaps
 from dpest.reading.contributions.ledger import Recording
 from dpest.reading.contributions.persons import PERSON, person_totals
 from dpest.reading.contributions.values import (
@@ -50,11 +49,13 @@ class Loops(Recording):
     """The loops whose number of turns is private, or not known."""
 
     frames: list[Any]
+    gaps: Any
+    """What is known of gaps between sorted records."""
+
     key: SymbolicForm | None = None  # the count of the key at hand, in a loop over keys of the data
 
     def __init__(self) -> None:
         super().__init__()
-        self.gaps = Gaps()
         self.loop_count = 0
         self.coin_count = 0
         self.appended: dict[int, tuple[Seq, list[Any]]] | None = None

@@ -29,6 +29,7 @@ from dpest.reading.contributions.functions.statistics import distinct, quantifie
 from dpest.reading.contributions.gaps import drawing
 from dpest.reading.contributions.gaps import loops as gap_loops
 from dpest.reading.contributions.gaps.functions import Joiner, together
+from dpest.reading.contributions.gaps.values import Gaps
 from dpest.reading.contributions.loops import NeedsKey
 from dpest.reading.contributions.made_noise import with_made_noise
 from dpest.reading.contributions.values import (
@@ -62,6 +63,7 @@ class ContributionMachine(Publics):
     def __init__(self, script: DecisionScript, replace: bool, races: bool = True) -> None:
         super().__init__()
         self.races = races
+        self.gaps = Gaps()
         self.outside: dict[int, tuple[Any, Any]] = {}
         self.namespaces: dict[int, dict[str, Any]] = {}
         self.joining = 0

@@ -26,6 +26,7 @@ from dpest.reading.contributions.gaps.weights import (
     GapWeight,
     logarithm_of_weight,
     weight_of_gap,
+    with_place,
 )
 from dpest.reading.contributions.ledger import LedgerNoise, Row
 from dpest.reading.contributions.values import PublicValue, RecordTruth
@@ -223,8 +224,6 @@ def drawn(m: Any, k: int, uniform: int, from_low: bool) -> SymbolicForm:
 
 def exponent_at(m: Any, choice: GapChoice, at: SymbolicForm) -> SymbolicForm:
     """The score at the number of records up to a point."""
-    from dpest.reading.contributions.gaps.weights import with_place
-
     cases = []
     for case in choice.gaps.rows.cases:
         below = RecordTruth(">=", at - m.form(case.element))

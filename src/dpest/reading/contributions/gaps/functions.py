@@ -373,22 +373,3 @@ def _int(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) ->
     if not known or place_and_choice(m, arguments[0]) is None:
         return NotImplemented
     return arguments[0]
-
-
-_METHODS: dict[str, Any] = {
-    "cumsum": np.cumsum, "sum": np.sum, "max": np.max, "argmax": np.argmax, "argmin": np.argmin,
-    "tolist": builtins.list, "clip": np.clip,
-}  # fmt: skip
-
-
-def method(
-    m: ContributionMachine, owner: PerGap, name: str, arguments: list[Any], named: dict[str, Any]
-) -> Any:
-    """A method of an array with a value for each gap."""
-    if name == "copy" and not arguments:
-        return PerGap(owner.wide, owner.empty, owner.array)
-    if name == "__getitem__" and len(arguments) == 1:
-        return owner.item(m, arguments[0])
-    if name not in _METHODS or not owner.array:
-        raise owner.refused(f"the method `{name}`")
-    return m.call(_METHODS[name], [owner, *arguments], named)

@@ -13,8 +13,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from dpest.reading.contributions.arithmetic import is_number
 from dpest.reading.contributions.forms import SUM, SymbolicForm, Unread, form_of, number
+from dpest.reading.contributions.persons import ends_of
 from dpest.reading.contributions.values import Object, Rows, Seq, SmallArray
 
 
@@ -123,8 +126,6 @@ class SortedEdges(Object):
 
     def number(self, m: Any) -> int:
         """Which set of gaps it is; refuses records that may lie outside of the ends."""
-        from dpest.reading.contributions.persons import ends_of
-
         if not self.ordered or len(self.before) != 1 or len(self.behind) != 1:
             raise self.refused("a use before both ends are there, and in order,")
         low, high = Fraction(self.before[0]), Fraction(self.behind[0])
@@ -218,6 +219,12 @@ def joined(m: Any, parts: list[Any], array: bool) -> SortedEdges:
     )
 
 
+_METHODS: dict[str, Any] = {
+    "cumsum": np.cumsum, "sum": np.sum, "max": np.max, "argmax": np.argmax, "argmin": np.argmin,
+    "tolist": list, "clip": np.clip,
+}  # fmt: skip
+
+
 class PerGap(Object):
     """A value for each gap: for one that has a length, and for one of length 0."""
 
@@ -262,9 +269,13 @@ class PerGap(Object):
         return found
 
     def call(self, m: Any, name: str, arguments: list[Any], named: dict[str, Any]) -> Any:
-        from dpest.reading.contributions.gaps.functions import method
-
-        return method(m, self, name, arguments, named)
+        if name == "copy" and not arguments:
+            return PerGap(self.wide, self.empty, self.array)
+        if name == "__getitem__" and len(arguments) == 1:
+            return self.item(m, arguments[0])
+        if name not in _METHODS or not self.array:
+            raise self.refused(f"the method `{name}`")
+        return m.call(_METHODS[name], [self, *arguments], named)
 
     def operate(self, m: Any, op: str, a: Any, b: Any) -> Any:
         self._need_array(a, b)
