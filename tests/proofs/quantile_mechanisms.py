@@ -223,7 +223,60 @@ def masked(x, rng, *, epsilon=EPS, lo=LOW, hi=HIGH, q=0.5):
     return edges[i + 1] - rng.random() * (edges[i + 1] - edges[i])
 
 
+def sorted_in_place(values, rng, *, epsilon=EPS, lo=LOW, hi=HIGH):
+    xs = [min(max(v, lo), hi) for v in values]
+    xs.sort()
+    n = len(xs)
+    edges = [lo] + xs + [hi]
+    total = sum(
+        (edges[i + 1] - edges[i]) * math.exp(-epsilon * abs(i - n / 2) / 2) for i in range(n + 1)
+    )
+    left = rng.random() * total
+    for i in range(n + 1):
+        left -= (edges[i + 1] - edges[i]) * math.exp(-epsilon * abs(i - n / 2) / 2)
+        if left <= 0:
+            return rng.uniform(edges[i], edges[i + 1])
+    return hi
+
+
+class Quantile:
+    def __init__(self, epsilon):
+        self.epsilon = epsilon
+
+    def scores(self, n):
+        return [-self.epsilon / 2 * abs(i - n / 2) for i in range(n + 1)]
+
+    def release(self, x, rng):
+        xs = sorted(min(max(v, LOW), HIGH) for v in x)
+        edges = [LOW, *xs, HIGH]
+        pairs = list(zip(self.scores(len(xs)), edges, edges[1:]))  # noqa: B905
+        logits = [s + math.log(b - a) if b > a else -math.inf for s, a, b in pairs]
+        top = max(logits)
+        return self._drawn([math.exp(v - top) for v in logits], edges, rng)
+
+    def _drawn(self, weights, edges, rng):
+        total, u, reached = sum(weights), rng.random(), 0.0
+        for a, b, w in zip(edges, edges[1:], weights):  # noqa: B905
+            reached += w / total
+            if u < reached:
+                return a + (b - a) * rng.random()
+        return edges[-1]
+
+
+def of_an_object(x, rng):
+    return Quantile(EPS).release(x, rng)
+
+
+def around_scores(x, rng, *, epsilon=EPS, lo=LOW, hi=HIGH):
+    edges = np.concatenate(([lo], np.sort(np.clip(x, lo, hi)), [hi]))
+    ranks = np.arange(len(edges) - 1)
+    scores = np.log(np.diff(edges)) - epsilon / 2 * np.abs(ranks - len(x) / 2)
+    i = rng.gumbel(scores).argmax()
+    return float(rng.uniform(edges[i], edges[i + 1]))
+
+
 RIGHT = [
     by_walk, by_gumbel, by_choice, by_softmax, by_scipy, by_pairs, by_running_maximum, by_search,
     by_choices, by_key, by_times, by_first_arrival, as_in_libraries, masked, quartiles, filled,
+    sorted_in_place, of_an_object, around_scores,
 ]  # fmt: skip

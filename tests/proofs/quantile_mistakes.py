@@ -274,8 +274,109 @@ def compressed(values, rng, *, epsilon=EPS):
     return rng.uniform(edges[i], edges[i + 1])
 
 
+def pairs_of_sorted_data(values, rng, *, epsilon=EPS):
+    """Sorted data are no longer in the order of the data."""
+    ys = [min(max(v, LOW), HIGH) for v in values]
+    xs = [min(max(v, LOW), HIGH) for v in values]
+    xs.sort()
+    return sum(a * b for a, b in zip(xs, ys, strict=True)) + rng.laplace(scale=100 / epsilon)
+
+
+def stops_at_equal_records(values, rng, *, epsilon=EPS):
+    xs = sorted(min(max(v, LOW), HIGH) for v in values)
+    n = len(xs)
+    edges = [LOW] + xs + [HIGH]
+    w = [(edges[i + 1] - edges[i]) * math.exp(-epsilon / 2 * abs(i - n / 2)) for i in range(n + 1)]
+    u = rng.random() * sum(w)
+    acc = 0.0
+    for i in range(n + 1):
+        acc += w[i]
+        if w[i] == 0:
+            if acc < u:
+                break
+        elif u <= acc:
+            break
+    return rng.uniform(edges[i], edges[i + 1])
+
+
+def tells_of_equal_records(values, rng, *, epsilon=EPS):
+    xs = sorted(min(max(v, LOW), HIGH) for v in values)
+    n, equal, w = len(xs), 0, []
+    edges = [LOW] + xs + [HIGH]
+    for i in range(n + 1):
+        if edges[i + 1] == edges[i]:
+            equal += 1
+        w.append((edges[i + 1] - edges[i]) * math.exp(-epsilon / 2 * abs(i - n / 2)))
+    i = rng.choice(n + 1, p=[v / sum(w) for v in w])
+    return rng.uniform(edges[i], edges[i + 1]), equal
+
+
+def what_the_last_turn_did(values, rng, *, epsilon=EPS):
+    xs = sorted(min(max(v, LOW), HIGH) for v in values)
+    n = len(xs)
+    edges = [LOW] + xs + [HIGH]
+    best, chosen, last = -math.inf, 0, None
+    for i in range(n + 1):
+        last = None
+        if edges[i + 1] > edges[i]:
+            s = math.log(edges[i + 1] - edges[i]) - epsilon / 2 * abs(i - n / 2) + rng.gumbel()
+            if s > best:
+                best, chosen, last = s, i, "it"
+    return rng.uniform(edges[chosen], edges[chosen + 1]), last
+
+
+def gap_of_other_data(x, rng, *, epsilon=EPS):
+    edges, weights, n = _parts(x, epsilon)
+    others = np.concatenate(([LOW], np.sort(np.clip(-x, LOW, HIGH)), [HIGH]))
+    i = rng.choice(n + 1, p=weights / weights.sum())
+    return rng.uniform(others[i], others[i + 1])
+
+
+def two_draws_of_one_gap(x, rng, *, epsilon=EPS):
+    edges, weights, n = _parts(x, epsilon / 2)
+    i = rng.choice(n + 1, p=weights / weights.sum())
+    width = edges[i + 1] - edges[i]
+    return [edges[i] + rng.random() * width, rng.uniform(edges[i], edges[i + 1])]
+
+
+def one_number_for_two_walks(x, rng, *, epsilon=EPS):
+    edges, weights, _ = _parts(x, epsilon / 2)
+    u = rng.random()
+    i = np.searchsorted(np.cumsum(weights), u * np.sum(weights))
+    j = np.searchsorted(np.cumsum(weights / weights.sum()), u)
+    return [rng.uniform(edges[i], edges[i + 1]), rng.uniform(edges[j], edges[j + 1])]
+
+
+def sign_of_the_noise(x, rng, *, epsilon=EPS):
+    edges, weights, n = _parts(x, epsilon)
+    g = rng.gumbel(size=n + 1)
+    i = np.argmax(np.log(weights) + g)
+    t = rng.uniform(edges[i], edges[i + 1])
+    return t if g[i] > 0 else -t
+
+
+def noisy_weights(x, rng, *, epsilon=EPS):
+    """Laplace noise around each score, besides."""
+    edges, weights, n = _parts(x, epsilon)
+    i = np.argmax(rng.laplace(np.log(weights)) + rng.gumbel(size=n + 1))
+    return rng.uniform(edges[i], edges[i + 1])
+
+
+def one_other_name(x, rng, *, epsilon=EPS):
+    """Both names are one array: it has the scores twice."""
+    edges, weights, n = _parts(x, epsilon)
+    logits = np.log(weights)
+    kept = logits
+    logits -= epsilon / 2 * np.abs(np.arange(n + 1) - n / 2)
+    i = np.argmax(kept + rng.gumbel(size=n + 1))
+    return rng.uniform(edges[i], edges[i + 1])
+
+
 WRONG = [
-    releases_the_edge, releases_the_middle, releases_the_place_too, decides_by_the_place,
+    pairs_of_sorted_data, stops_at_equal_records, tells_of_equal_records, what_the_last_turn_did,
+    gap_of_other_data, two_draws_of_one_gap, one_number_for_two_walks, sign_of_the_noise,
+    noisy_weights, one_other_name, releases_the_edge, releases_the_middle, releases_the_place_too,
+    decides_by_the_place,
     two_points, noisy_edge, part_of_the_gap, next_gap, two_gaps, without_lengths, lengths_squared,
     twice_epsilon, half_the_noise, other_noise, ends_of_the_data, unclipped, unsorted,
     equal_records_count, equal_records_score, score_of_the_data, one_uniform_number,

@@ -438,6 +438,7 @@ class Arithmetic(Choices):
     def binary(self, op: str, a: Any, b: Any) -> Any:
         if is_plain(a) and is_plain(b):
             return natively(BINARY[op], a, b)
+        a, b = (v.ordered or v if isinstance(v, Seq) else v for v in (a, b))
         if isinstance(a, Object) or isinstance(b, Object):
             return (a if isinstance(a, Object) else b).operate(self, op, a, b)
         if isinstance(a, Rows) or isinstance(b, Rows):

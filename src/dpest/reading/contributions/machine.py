@@ -28,7 +28,7 @@ from dpest.reading.contributions.functions.selections import against_weights
 from dpest.reading.contributions.functions.statistics import distinct, quantified
 from dpest.reading.contributions.gaps import drawing
 from dpest.reading.contributions.gaps import loops as gap_loops
-from dpest.reading.contributions.gaps.functions import Joiner, together
+from dpest.reading.contributions.gaps.functions import Joiner, between_ends
 from dpest.reading.contributions.gaps.values import Gaps
 from dpest.reading.contributions.loops import NeedsKey
 from dpest.reading.contributions.made_noise import with_made_noise
@@ -215,7 +215,7 @@ class ContributionMachine(Publics):
         """How much was found so far: draws, sums, releases."""
         found = self.ledger
         parts: tuple[list[Any], ...] = (found.rows, found.passes, found.noises, found.gates)
-        gaps = len(self.gaps.choices) + len(self.gaps.spent)
+        gaps = len(self.gaps.choices) + len(self.gaps.spent) + self.gaps.sorts
         return (*map(len, parts), gaps, self.picks, self.uniforms, len(self.script.answers))
 
     def branch(self, frame: CallFrame, value: Any) -> bool:
@@ -294,7 +294,7 @@ class ContributionMachine(Publics):
         return against_weights(self, op, difference) if found is None else found
 
     def between_ends(self, parts: list[Any]) -> Any:
-        return together(self, parts, False)
+        return between_ends(self, parts)
 
     def decide_gap(self, truth: RecordTruth) -> bool:
         return gap_loops.decided(self, truth)

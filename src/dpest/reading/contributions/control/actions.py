@@ -20,7 +20,7 @@ from dpest.reading.contributions.forms import Raised, SymbolicForm, Unread
 from dpest.reading.contributions.functions.purity import POST, PURE_MODULES
 from dpest.reading.contributions.functions.statistics import SortedRows
 from dpest.reading.contributions.functions.units import has_unit
-from dpest.reading.contributions.gaps.functions import together
+from dpest.reading.contributions.gaps.functions import between_ends
 from dpest.reading.contributions.gaps.values import PerGap, SortedEdges
 from dpest.reading.contributions.persons import PERSON
 from dpest.reading.contributions.values import (
@@ -43,9 +43,10 @@ if TYPE_CHECKING:
 
 def _build(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: list[Any]) -> Any:
     parts: list[Any] = []
-    stars = list(zip(uses, i.extra.stars, strict=False))
+    ordered = [u.ordered or u if isinstance(u, Seq) else u for u in uses]
+    stars = list(zip(ordered, i.extra.stars, strict=False))
     if i.extra.kind == "list" and any(s and isinstance(v, SortedRows) for v, s in stars):
-        return together(m, [v if s else Seq([v]) for v, s in stars], False)
+        return between_ends(m, [v if s else Seq([v]) for v, s in stars])
     for value, star in zip(uses, i.extra.stars, strict=False):
         parts += m.listed(value) if star else [value]
     if i.extra.kind == "slice":

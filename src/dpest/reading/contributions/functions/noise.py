@@ -16,7 +16,7 @@ from dpest.reading.contributions.functions.units import (
     has_unit,
     is_positive,
 )
-from dpest.reading.contributions.gaps.drawing import noise_of_gaps
+from dpest.reading.contributions.gaps.drawing import noise_of_each
 from dpest.reading.contributions.gaps.loops import drawn_in_turn
 from dpest.reading.contributions.gaps.values import PerGap, is_gap_count
 from dpest.reading.contributions.values import Case, Rows, SmallArray, Uniforms
@@ -36,9 +36,8 @@ def noise_like(m: ContributionMachine, family: str, loc: Any, scale: Any, size: 
     if m.gap_case is not None and size is None:
         return drawn_in_turn(m, family, loc, scale)
     size = size[0] if isinstance(size, tuple) and len(size) == 1 else size
-    if is_gap_count(m, size) and _zero(loc):
-        one = noise_of_gaps(m, family, scale, "all")
-        return PerGap(one, one, True)
+    if isinstance(loc, PerGap) or (is_gap_count(m, size) and _zero(loc)):
+        return noise_of_each(m, family, loc, scale, size)
     loc, scale = as_array(m, loc), as_array(m, m.pinned_public(scale))
     if not has_unit(scale) and not m.is_public(scale):
         raise Unread(PRIVATE_SCALE)

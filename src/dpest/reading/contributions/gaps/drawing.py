@@ -176,6 +176,18 @@ def noise_of_gaps(m: Any, family: str, scale: Any, which: str) -> SymbolicForm:
     return found
 
 
+def noise_of_each(m: Any, family: str, loc: Any, scale: Any, size: Any) -> PerGap:
+    """rng.gumbel(scores), or rng.gumbel(size=n + 1): a draw around each of them."""
+    if m.gap_case is not None or not (size is None or is_gap_count(m, size)):
+        raise Unread("noise for each gap between records, in another number")
+    one = noise_of_gaps(m, family, scale, "all")
+    drawn = PerGap(one, one, True)
+    if is_number(loc):
+        return drawn
+    found: PerGap = m.binary("+", loc, drawn)
+    return found
+
+
 # The point --------------------------------------------------------------------------------------
 
 

@@ -89,7 +89,17 @@ def together(m: ContributionMachine, parts: list[Any], array: bool) -> Any:
     return joined(m, [Seq([p]) if is_number(p) else p for p in found], array)
 
 
+def between_ends(m: ContributionMachine, parts: list[Any]) -> Any:
+    """The sorted data, with numbers before and behind them, as a list."""
+    found = together(m, parts, False)
+    if found is NotImplemented:
+        raise Unread("the sorted data in a list with other values")
+    return found
+
+
 def _edges(m: ContributionMachine, value: Any) -> Any:
+    if isinstance(value, Seq) and value.ordered is not None:
+        value = value.ordered
     if isinstance(value, SortedRows):
         if value.part is not None:
             raise Unread("a part of the sorted data between two ends")
@@ -178,6 +188,14 @@ def _pairwise(m: ContributionMachine, arguments: list[Any], named: dict[str, Any
     if len(arguments) != 1 or named or not isinstance(arguments[0], SortedEdges):
         return NotImplemented
     return per_gap(m, lambda *e: e, *arguments[0].ends(m))
+
+
+@_extend(builtins.len)
+def _len(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    value = arguments[0] if len(arguments) == 1 else None
+    if not isinstance(value, Seq) or value.ordered is None:
+        return NotImplemented
+    return value.ordered.length(m)
 
 
 def _filled(*functions: Any) -> None:

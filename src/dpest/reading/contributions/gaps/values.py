@@ -7,6 +7,7 @@ of length 0 ("empty"), where both of its ends are one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dpest.reading.contributions.arithmetic import is_number
-from dpest.reading.contributions.forms import SUM, SymbolicForm, Unread, form_of, number
+from dpest.reading.contributions.forms import SUM, Raised, SymbolicForm, Unread, form_of, number
 from dpest.reading.contributions.persons import ends_of
 from dpest.reading.contributions.values import Object, Rows, Seq, SmallArray
 
@@ -61,6 +62,7 @@ class Gaps:
     choices: list[tuple[int, GapChoice]] = field(default_factory=list)
     spent: set[int] = field(default_factory=set)  # noises that have decided
     loops: int = 0
+    sorts: int = 0  # how many lists were sorted in place
     turn: Any = None  # a turn of a loop over gaps
 
     def number_of(self, rows: Rows, low: Fraction, high: Fraction) -> int:
@@ -76,6 +78,8 @@ def in_case(m: Any, case: str) -> Iterator[None]:
     before, m.gap_case = m.gap_case, case
     try:
         yield
+    except Raised:
+        raise Unread("an exception for some of the gaps between records") from None
     finally:
         m.gap_case = before
 
@@ -128,6 +132,8 @@ class SortedEdges(Object):
         """Which set of gaps it is; refuses records that may lie outside of the ends."""
         if not self.ordered or len(self.before) != 1 or len(self.behind) != 1:
             raise self.refused("a use before both ends are there, and in order,")
+        if not all(map(math.isfinite, (*self.before, *self.behind))):
+            raise self.refused("an infinite end")
         low, high = Fraction(self.before[0]), Fraction(self.behind[0])
         for case in self.each.cases:
             least, most = ends_of(m, m.form(case.element))
@@ -207,12 +213,12 @@ def joined(m: Any, parts: list[Any], array: bool) -> SortedEdges:
                 raise Unread("several lists of the data in one")
             found = part
             continue
-        items = part.items if isinstance(part, Seq) else m.array(part).cells
         if isinstance(part, Seq) and (part.rows is not None or part.bag):
             raise Unread("several lists of the data in one")
-        if not all(isinstance(v, (int, float)) for v in items):
+        items = getattr(part, "items" if isinstance(part, Seq) else "cells", part)
+        if not isinstance(items, (list, tuple)) or not all(map(is_number, items)):
             raise Unread("ends of the data that are not plain numbers")
-        (before if found is None else behind).extend(items)
+        (before if found is None else behind).extend(map(float, items))
     assert found is not None
     return SortedEdges(
         found.each, (*before, *found.before), (*found.behind, *behind), array, found.ordered
