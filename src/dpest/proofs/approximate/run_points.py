@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from dpest.proofs.approximate.run_draws import Different
 from dpest.reading.contributions.gaps.values import GapChoice, GapSet
@@ -32,7 +34,8 @@ def point_of_run(run: RunValues, choice: GapChoice) -> float:
 def _logarithms(run: RunValues, choice: GapChoice, gaps: list[tuple[float, float]]) -> list[float]:
     """log(length) + score of each gap."""
     found = []
-    for run.place, (low, high) in enumerate(gaps):
+    for place, (low, high) in enumerate(gaps):
+        run.place = place
         length = math.log(high - low) if high > low else -math.inf
         found.append(length + run.value(choice.score))
     return found
@@ -54,10 +57,17 @@ def _chosen(run: RunValues, choice: GapChoice, logarithms: list[float]) -> int:
         pairs = zip(given or (), weights, strict=False)
         if not alike or any(abs(g - w / total) > 1e-9 for g, w in pairs):
             raise Different("it chooses a gap with other chances")
-        return int(run.draws.pick(choice.draw))
+        return _place(run.draws.pick(choice.draw), len(weights))
     share, reached = run.draws.uniform(choice.draw) * total, 0.0
     for i, weight in enumerate(weights):
         reached += weight
         if weight and share <= reached:
             return i
     return max(i for i, w in enumerate(weights) if w)
+
+
+def _place(drawn: Any, count: int) -> int:
+    """A place that was drawn; on another way of the program it may be something else."""
+    if np.ndim(drawn) or not 0 <= int(drawn) < count:
+        raise Different("it chooses something else than a gap")
+    return int(drawn)

@@ -58,7 +58,7 @@ class GapTurn:
 def decided(m: ContributionMachine, truth: RecordTruth) -> bool:
     """A decision about the gap at hand: by its length, or by what the loop carries on."""
     assert truth.form is not None
-    sign = sign_of(m, truth.form) if m.gap_case == "wide" else 0
+    sign = sign_of(m, truth.form)
     if sign:
         known = {">": sign > 0, ">=": sign > 0, "==": False, "!=": True}
         return known[truth.relation]

@@ -94,10 +94,15 @@ def _length(m: Any, form: SymbolicForm) -> int | None:
 
 
 def sign_of(m: Any, form: SymbolicForm) -> int:
-    """1 or −1 where a form is a weight of a gap that has a length, or the negative of one."""
+    """1 or −1 where a form is a weight, or the negative of one; 0 where nothing is known.
+
+    Of a gap it is that of one that has a length; a sum over all gaps has one such gap at least.
+    """
+    if is_of_gap(m, form) and m.gap_case != "wide":
+        return 0
     for sign in (1, -1):
         try:
-            if is_of_gap(m, form) and weight_of_gap(m, form.times(Fraction(sign))):
+            if weight_of_gap(m, form.times(Fraction(sign))):
                 return sign
         except Unread:
             continue
