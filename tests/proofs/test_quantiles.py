@@ -11,6 +11,7 @@ import dpest
 from dpest import ANY, kernel
 from dpest.errors import RefusedError
 from dpest.proofs import prove
+from dpest.proofs.coq.stages import stages
 from dpest.proofs.rebuilding import differences
 from proofs import quantile_mechanisms as right
 from proofs.quantile_mistakes import WRONG
@@ -48,6 +49,33 @@ def test_a_known_length_is_one_of_every_length():
     domain = dpest.reals(5, 0, 10)
     found = prove(right.by_walk, adjacency="replace_one", domain=domain, claim="pure:1", length=5)
     assert found.claim_holds
+
+
+def test_coq_has_no_theorem_for_points():
+    found = prove(right.by_walk, adjacency="replace_one", domain=DATA)
+    with pytest.raises(RefusedError, match="no theorem for points"):
+        stages(found.certificate)
+
+
+def test_a_total_of_weights_is_positive_and_tells_nothing_else():
+    def guarded(values, rng):
+        xs = sorted(min(max(v, 0.0), 10.0) for v in values)
+        edges, n = [0.0, *xs, 10.0], len(xs)
+        w = [(edges[i + 1] - edges[i]) * math.exp(-abs(i - n / 2) / 2) for i in range(n + 1)]
+        total = sum(w)
+        if total <= 0:
+            return 0.0
+        i = rng.choice(n + 1, p=[v / total for v in w])
+        return rng.uniform(edges[i], edges[i + 1])
+
+    def decides(values, rng):
+        xs = sorted(min(max(v, 0.0), 10.0) for v in values)
+        edges, n = [0.0, *xs, 10.0], len(xs)
+        w = [(edges[i + 1] - edges[i]) * math.exp(-abs(i - n / 2) / 2) for i in range(n + 1)]
+        return int(sum(w) > 3)
+
+    assert holds(guarded) is True
+    assert holds(decides) is not True
 
 
 def test_data_within_the_ends_need_no_clipping():
