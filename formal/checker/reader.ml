@@ -308,8 +308,11 @@ let same_neighbours a b =
   let near c = Json.get "adjacency" c in
   Json.get "name" (near a) = Json.get "name" (near b) && qeq_bool (radius a) (radius b)
 let rec power q n = if n < 0 then power (qinv q) (- n) else if n = 0 then one else mul q (power q (n - 1))
+let has_gaussian_noise part = List.exists (fun (_, row) -> match Json.items row with
+    | Json.String ("gaussian" | "discrete_gaussian") :: _ -> true | _ -> false) (Json.members (Json.get "noises" part))
 let is_gaussian part = match Json.text (Json.get "method" part) with
   | "square" -> true
+  | "loop" when has_gaussian_noise part -> raise (Unsupported "loops with Gaussian noise")
   | "loop" when Json.find "cases" part = None -> false
   | "cells" | "selection" -> false
   | other -> raise (Unsupported ("parts by " ^ other))

@@ -23,6 +23,7 @@ let whole = function
   | _ -> raise (Invalid "domain.values: neighbours are not numbers")
 let absolute q = if less q zero then qopp q else q
 let neighbours name radius x y =
+  need (List.mem name ["any_pair"; "replace_one"; "l1"; "linf"; "monotone"]) ("tables and adjacency " ^ name);
   if name = "any_pair" || x = y then true
   else
     let a = entries x and b = entries y in
@@ -38,7 +39,7 @@ let neighbours name radius x y =
       | "l1" -> qle_bool (sum (List.map absolute gaps)) r
       | "linf" -> List.for_all small gaps
       | "monotone" -> List.for_all small gaps && (List.for_all (qle_bool zero) gaps || List.for_all (fun g -> qle_bool g zero) gaps)
-      | other -> raise (Unsupported ("tables and adjacency " ^ other))
+      | other -> raise (Invalid ("tables and adjacency " ^ other))
 
 let is_input json =
   let rec go depth = function

@@ -217,3 +217,29 @@ def test_an_output_is_no_input(lists_and_tuples):
     forged["first"]["inputs"].append("out.skeleton")
     with pytest.raises(Invalid, match="an input that is an output"):
         check(forged)
+
+
+@pytest.mark.parametrize("where", ["then", "else", "loop"])
+def test_every_way_sets_what_is_returned(lists_and_tuples, where):
+    """Else the program may end without one of its skeletons."""
+    forged = copy.deepcopy(lists_and_tuples.certificate)
+    code = forged["second"]["code"]
+    (place,) = (i for i, s in enumerate(code) if s["name"] == "out.skeleton")
+    test = ["is", ["0", {"x": "1"}, False]]
+    if where == "loop":
+        code[place] = {"do": "while", "test": test, "body": [code[place]]}
+        with pytest.raises(Invalid, match="not set on every way"):
+            check(forged)
+        return
+    other = {"then": [], "else": [], where: [code[place]]}
+    code[place] = {"do": "if", "test": test, **other}
+    with pytest.raises(Invalid, match="not set on every way"):
+        check(forged)
+
+
+@pytest.mark.parametrize("name", ["f ~(0, 0) f", "f\n", ""])
+def test_the_name_of_a_function_is_one_word_of_the_judgment(lists_and_tuples, name):
+    forged = copy.deepcopy(lists_and_tuples.certificate)
+    forged["first"]["function"] = name
+    with pytest.raises(Invalid, match=r"no name of a function|not one line"):
+        check(forged)

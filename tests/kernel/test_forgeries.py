@@ -230,3 +230,18 @@ def test_records_of_many_values_are_not_taken_for_a_list():
         {"if": [opposite], "value": {}},
     ]
     assert "whole" in refused(whole)
+
+
+def test_a_branch_on_noise_that_was_not_drawn_is_refused():
+    forged = copy.deepcopy(certificate("merged"))
+    node = next(n for n in forged["nodes"] if len(n["in"]) > 1)
+    way = next(w for w in node["in"] if w["noise"])
+    way["noise"] = way["noise"][1:]
+    assert "not drawn" in refused(forged)
+
+
+def test_a_number_that_is_released_has_a_form():
+    forged = copy.deepcopy(certificate("loop l1"))
+    edge = next(e for e in forged["edges"] if e["real"])
+    edge["real"] = []
+    assert "for each number" in refused(forged)

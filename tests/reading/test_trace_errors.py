@@ -381,7 +381,7 @@ def mass(trace_: Any, path: Any) -> float:
     ],
 )
 def test_rejected_turns_are_joined_and_the_mass_is_all_there(mechanism: Any, bound: float) -> None:
-    found = trace(mechanism, 1, leftover=bound)
+    found = trace(mechanism, 1, leftover=bound, seconds=600.0)
     assert found.leftover <= bound
     assert len(found.paths) < 2000
     total = math.fsum(mass(found, path) for path in found.paths)

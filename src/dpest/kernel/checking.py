@@ -25,6 +25,8 @@ def check(certificate: object) -> Statement:
         return _check(certificate, 0)
     except RecursionError:
         raise Invalid("too deeply nested to be checked") from None
+    except (ValueError, ArithmeticError) as error:  # of the arithmetic on enclosures
+        raise Invalid(f"numbers beyond what can be checked: {error}") from None
 
 
 def check_text(text: str) -> Statement:

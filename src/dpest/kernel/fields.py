@@ -114,6 +114,13 @@ def text(value: object, where: str) -> str:
     return value
 
 
+def line(value: object, where: str) -> str:
+    """A text that a statement repeats: nothing in it may look like the end of a line."""
+    found = text(value, where)
+    need(found.isprintable(), f"{where}: not one line of text")
+    return found
+
+
 def whole(value: object, where: str) -> int:
     """A JSON integer; true and false are none."""
     if type(value) is not int:

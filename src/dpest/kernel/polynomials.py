@@ -31,15 +31,25 @@ def is_non_negative(p: Polynomial) -> bool:
 
     A polynomial lies in the convex hull of its Bernstein coefficients on any interval.
     """
+    return _on_halves(_bernstein(p), _DEPTH, inside=False)
+
+
+def is_positive(p: Polynomial) -> bool:
+    """Whether it is shown that p > 0 on (0, 1): Bernstein's own polynomials are positive there."""
+    return any(p) and _on_halves(_bernstein(p), _DEPTH, inside=True)
+
+
+def _bernstein(p: Polynomial) -> list[Fraction]:
     n = len(p) - 1
     scaled = [sum(comb(n - j, i - j) * p[j] for j in range(i + 1)) for i in range(n + 1)]
-    if all(v >= 0 for v in scaled):
-        return True
-    return _on_halves([Fraction(v) / comb(n, i) for i, v in enumerate(scaled)], _DEPTH)
+    return [Fraction(v) / comb(n, i) for i, v in enumerate(scaled)]
 
 
-def _on_halves(values: list[Fraction], depth: int) -> bool:
-    """By de Casteljau's algorithm; the end values are values of the polynomial."""
+def _on_halves(values: list[Fraction], depth: int, inside: bool) -> bool:
+    """By de Casteljau's algorithm; the end values are values of the polynomial.
+
+    `inside`: where an interval is cut, the value must be positive.
+    """
     if all(v >= 0 for v in values):
         return True
     if depth == 0 or values[0] < 0 or values[-1] < 0:
@@ -48,4 +58,6 @@ def _on_halves(values: list[Fraction], depth: int) -> bool:
     while len(row) > 1:
         row = [(x + y) / 2 for x, y in itertools.pairwise(row)]
         left, right = [*left, row[0]], [row[-1], *right]
-    return _on_halves(left, depth - 1) and _on_halves(right, depth - 1)
+    if inside and not row[0]:
+        return False
+    return _on_halves(left, depth - 1, inside) and _on_halves(right, depth - 1, inside)

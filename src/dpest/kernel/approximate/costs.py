@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from ..invalid import Invalid
+from ..invalid import Invalid, need
 from .accountant import ONE, ZERO, StageLoss
 from .enclosures import exp_range, rounded
 from .reach import Move, row_bound, weighted_sizes, weighted_squares
@@ -69,4 +69,5 @@ def truncated_step(way: StageWay, noise: int, shift: Shift, move: Move) -> Stage
         return StageLoss("bad", d / b, delta=ONE)
     above = exp_range(-(most - d) / b)[1] - exp_range(-most / b)[0]
     whole = 2 * (1 - exp_range(-most / b)[1])
+    need(whole > 0, "noises: most is too little of the scale")
     return StageLoss("bad", d / b, delta=min(ONE, rounded(above / whole, True, 160)))

@@ -40,10 +40,11 @@ def shifts_of(way: StageWay) -> list[tuple[int, dict[int, Shift]]]:
             if s.after > t:
                 raise Invalid("a row that depends on later ones")
             if s.op == "noise":
-                noises[s.numbers[0]] = c
+                noises[s.numbers[0]] = noises.get(s.numbers[0], ZERO) + c
             else:
                 key = private_symbol(way, symbol, t)
                 rest[key] = rest.get(key, ZERO) + c
+        noises = {n: c for n, c in noises.items() if c}
         for noise, c in noises.items():
             for key, slope in known.get(noise, {}).items():
                 rest[key] = rest.get(key, ZERO) + c * slope

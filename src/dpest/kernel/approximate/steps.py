@@ -14,7 +14,7 @@ from .gates import gate_steps
 from .moves import form_range, moves
 from .people import steps_of_people, sums_of_several_rows
 from .sampling import amplified, coin_of, coins_seen
-from .shifts import WHOLE
+from .shifts import WHOLE, atoms
 from .stages import Stage, stages_of
 from .ways import Shift, StageWay
 from .whole_numbers import require_whole
@@ -75,7 +75,8 @@ def _point_step(way: StageWay, stage: Stage, q: Fraction) -> StageLoss:
 def _subset_steps(way: StageWay, stage: Stage, q: Fraction) -> list[StageLoss]:
     """A stage of a subset of the records: pure steps are amplified, others are not."""
     steps = _noise_steps(way, stage, ONE, sampled=True)
-    if all(s.kind in ("laplace", "pure") for s in steps):
+    alone = not sums_of_several_rows(way, stage)
+    if alone and all(s.kind in ("laplace", "pure") for s in steps):
         total = sum((s.value for s in steps), ZERO)
         return [StageLoss("pure", amplified(total, q))]
     return _noise_steps(way, stage, ONE)
@@ -108,9 +109,11 @@ def _noise_steps(
 ) -> list[StageLoss]:
     kinds, rows = _kinds(way, stage), sums_of_several_rows(way, stage)
     if rows:
-        if kinds["truncated"] or kinds["whole"] or rows - stage.symbols():
+        once = stage.symbols() - rows
+        inside = rows - stage.symbols() or rows & atoms(way, once)
+        if kinds["truncated"] or kinds["whole"] or inside:
             raise Invalid("a step that is not known for people with several rows")
-        return steps_of_people(way, kinds, rows, stage.symbols() - rows)
+        return steps_of_people(way, kinds, rows, once)
     listed = moves(way, stage.symbols(), sampled)
     several = sum(map(bool, kinds.values())) > 1
     if several or kinds["truncated"]:

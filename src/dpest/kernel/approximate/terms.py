@@ -26,6 +26,8 @@ End = Fraction | None
 Range = tuple[End, End]
 EVERYWHERE: Range = (None, None)
 RELATIONS = (">", ">=", "==", "!=")
+COINS = ({"heads", "tails"}, {"in", "out"})
+"""What a record's own coin shows, and whether the record is in a subset."""
 ROUNDINGS: dict[str, Callable[[Fraction], int]] = {
     "floor": math.floor, "ceil": math.ceil, "rint": round,
 }  # fmt: skip
@@ -54,7 +56,7 @@ class RecordCondition:
         if self.form is None or other.form is None:
             both = self.form is None and other.form is None
             same = (self.coin, self.chance) == (other.coin, other.chance)
-            return both and same and self.relation != other.relation
+            return both and same and {self.relation, other.relation} in COINS
         pair = {self.relation, other.relation}
         if self.form == other.form:
             return pair == {"==", "!="} or pair == {"==", ">"}
@@ -333,9 +335,12 @@ class RecordTerms:
     # Exponentials that may be infinite -----------------------------------------------------------
 
     def overflows(self, symbol: int, box: Mapping[int, Range]) -> bool:
-        """Whether a symbol may be +∞ in doubles: np.exp of something without a bound."""
+        """Whether a symbol may be infinite in doubles: np.exp of something without a bound, and
+        what is made of it and has no bound either."""
         s = self.symbols[symbol]
-        return s.op == "npexp" and self.range(symbol, box)[1] is None
+        if s.op != "npexp" and not any(self._huge(form, box) for form in s.forms):
+            return False
+        return None in (self.range(symbol, box) if s.op != "npexp" else self.range(symbol, box)[1:])
 
     def _huge(self, form: RecordForm, box: Mapping[int, Range]) -> bool:
         return any(self.overflows(t, box) for t, _ in form.terms)

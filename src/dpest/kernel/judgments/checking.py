@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..fields import Fields
+from ..fields import Fields, line
 from ..invalid import Invalid, need
 from ..sealing import sha256, unsealed
 from .assertions import SIDED, Assertion, assertion_text, read_assertion, variables
@@ -65,6 +65,8 @@ def check(certificate: object) -> Judgment:
         return _check(certificate)
     except RecursionError:
         raise Invalid("too deeply nested to be checked") from None
+    except (ValueError, ArithmeticError) as error:
+        raise Invalid(f"numbers beyond what can be checked: {error}") from None
 
 
 def check_text(text: str) -> Judgment:
@@ -95,7 +97,9 @@ def _check(certificate: object) -> Judgment:
 
 
 def _side(fields: Fields, skeletons: tuple[ReturnSkeleton, ...]) -> _ProgramSide:
-    function, source = fields.text("function"), fields.text("source")
+    function = line(fields.take("function"), f"{fields.where}.function")
+    need(function.split() == [function], f"{fields.where}: no name of a function")
+    source = fields.text("source")
     inputs = fields.texts("inputs")
     code = read_program(fields.take("code"), fields.where)
     fields.done()

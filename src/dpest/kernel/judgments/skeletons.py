@@ -58,10 +58,22 @@ def returned(code: Program, skeletons: Sequence[ReturnSkeleton], where: str) -> 
     outputs = {name for name in assigned(code) if name.split(".")[0] == OUT}
     wanted = set(output_names(skeletons))
     need(outputs == wanted, f"{where}: the outputs are not those of what is returned")
+    need(wanted <= _always(code), f"{where}: an output that is not set on every way")
     if len(skeletons) == 1:
         return frozenset({0})
     found = frozenset(_stored(code, where))
     need(found <= set(range(len(skeletons))), f"{where}: {SKELETON} is no place in the list")
+    return found
+
+
+def _always(code: Program) -> set[str]:
+    """The variables that are set whichever way a program goes, at its end."""
+    found: set[str] = set()
+    for statement in code:
+        if isinstance(statement, If):
+            found |= _always(statement.then) & _always(statement.other)
+        elif not isinstance(statement, While):
+            found.add(statement.name)
     return found
 
 

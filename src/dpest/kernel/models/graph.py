@@ -124,6 +124,8 @@ def _edge(fields: Fields, slots: Mapping[int, frozenset[str]]) -> GraphEdge:
     )
     fields.done()
     need(found.source in slots, f"{where}: from nowhere")
+    released = sum(value is None for value in found.release)
+    need(released == len(found.real), f"{where}: a real for each number that is released")
     need(found.target in slots or found.target == END, f"{where}: to nowhere")
     need(updates.keys() == slots.get(found.target, frozenset()), f"{where}: slots of its target")
     return found

@@ -56,6 +56,9 @@ class _WayDown:
         self.leaving.setdefault(way.source, []).append(way.branch)
         need(self.noises.keys() >= set(way.noise), f"{where}: an unknown noise")
         need(not self.drawn[way.source] & set(way.noise), f"{where}: a noise is drawn twice")
+        met = symbols_of(map(terms_of, held(way.branch))) & self.noises.keys()
+        here = self.drawn[way.source].union(way.noise)
+        need(met <= here, f"{where}: a noise that was not drawn")
         new = support_of(way.noise, self.noises)
         return list(dict.fromkeys([*self.known[way.source], *new, *held(way.branch)]))
 

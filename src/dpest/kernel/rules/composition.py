@@ -49,7 +49,10 @@ def check(header: Header, fields: Fields) -> Finding:
 
 
 def _need_addable(header: Header, part: Statement, gaussian: bool, power: int) -> None:
-    need(part.measure != "exponential", "parts: a bound on e^ε is not added")
+    need(part.measure in ("epsilon", "rho"), f"parts: a bound on {part.measure} is not added")
+    need(not part.delta, "parts: a bound that holds but for a δ")
+    first = header.parts[0].inputs[0].rows
+    need(all(i.rows == first for i in part.inputs), "parts: people with more and with fewer rows")
     need(part.adjacency == header.adjacency, "parts: proved for other neighbours")
     need((part.unit is None) == (header.unit is None), "parts: with and without a unit")
     if part.measure == "rho":

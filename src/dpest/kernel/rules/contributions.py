@@ -46,6 +46,7 @@ from ..approximate.accountant import (
     rho_bound,
 )
 from ..approximate.choices import RACING
+from ..approximate.covering import need_every_record
 from ..approximate.steps import steps_of, together
 from ..approximate.terms import (
     RELATIONS,
@@ -65,7 +66,7 @@ from ..approximate.ways import (
     StagePass,
     StageWay,
 )
-from ..fields import Extended, Fields, extended, listed, rational, text, whole
+from ..fields import Extended, Fields, extended, line, listed, rational, text, whole
 from ..header import Header
 from ..invalid import Invalid, need
 from ..statement import Finding, Inputs, Lengths, Measure
@@ -89,7 +90,7 @@ def check(header: Header, fields: Fields) -> Finding:
     apart = fields.truth("apart")
     need(header.unit is None, "unit: the bound is for the parameters' values")
     columns = _columns(fields)
-    assumptions = fields.texts("assumptions")
+    assumptions = tuple(line(a, "assumptions") for a in fields.texts("assumptions"))
     setting = Setting(name, header.adjacency.radius, header.length, apart, columns)
     ways = [_way(one, setting) for one in fields.each("ways")]
     need(bool(ways), "ways: none")
@@ -198,6 +199,8 @@ def _need_times(ways: Sequence[StageWay], each: int) -> None:
         whole = any(column.of_all for column in way.terms.fields.values())
         need(each == 1 or not whole, "columns.of_all: for one row of each person alone")
         need(each == 1 or not way.gates, "gates: for one row of each person alone")
+        sums = not way.apart and not way.moved
+        need(each == 1 or sums, "rows_each: people come, go or are replaced, in sums alone")
 
 
 # Parsing ----------------------------------------------------------------------------------------
@@ -212,6 +215,7 @@ def _columns(fields: Fields) -> Columns:
         is_whole = column.truth("whole")
         listed_values = column.has("values")
         values = column.texts("values") if listed_values else ()
+        values = tuple(line(v, "columns.values") for v in values)
         if column.has("of_person"):  # a number that all rows of a person decide
             need(column.truth("of_person"), "columns.of_person: it is, or it is not said")
         of_all = column.has("of_all")
@@ -281,6 +285,8 @@ def _way(fields: Fields, setting: Setting) -> StageWay:
         setting.length,
     )
     need(not (passes and setting.apart), "apart: there are no sums over records")
+    for one in passes:
+        need_every_record(way.terms, one.cases)
     _need_alone(way)
     _need_references(way)
     return way

@@ -24,7 +24,7 @@ from ..adjacency import Neighbours
 from ..fields import Fields, listed, mapping, rational
 from ..header import Header
 from ..invalid import Invalid, need
-from ..polynomials import Polynomial, is_non_negative, minus, plus, times
+from ..polynomials import Polynomial, is_non_negative, is_positive, minus, plus, times
 from ..statement import Finding, Inputs, Lengths
 
 Chance = tuple[Polynomial, Polynomial]
@@ -72,6 +72,8 @@ def check(header: Header, fields: Fields) -> Finding:
 
 def header_assumptions(header: Header) -> tuple[str, ...]:
     need(header.adjacency.own, "adjacency: neighbours in a list are known for the kernel's own")
+    same = not header.adjacency.shape.changes_length
+    need(same, "adjacency: neighbours in a list have the same length")
     return ()
 
 
@@ -128,9 +130,8 @@ def _table(value: object, symbolic: bool) -> Table:
     bottom: Polynomial = [1]
     for output, chance in mapping(value, "table").items():
         numerator, denominator = (_polynomial(p, symbolic) for p in listed(chance, "table", 2))
-        need(any(denominator), "a chance: divided by 0")
-        fine = is_non_negative(numerator) and is_non_negative(denominator)
-        need(fine, "a chance is negative")
+        need(is_positive(denominator), "a chance: divided by 0, or by a negative number")
+        need(is_non_negative(numerator), "a chance is negative")
         found[output] = numerator, denominator
         top = plus(times(top, denominator), times(numerator, bottom))
         bottom = times(bottom, denominator)
