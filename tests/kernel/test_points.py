@@ -183,3 +183,9 @@ def test_a_sum_that_is_made_later_is_refused():
     found["ways"][0]["passes"][0]["made"] = 1
     with pytest.raises(kernel.Invalid):
         bound(found, "replace_one")
+
+
+def test_a_record_that_is_in_no_case_is_refused():
+    whole = certificate("point")
+    del whole["ways"][0]["passes"][0]["cases"][0]
+    assert "in none of them" in refused(whole)
