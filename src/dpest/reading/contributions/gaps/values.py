@@ -116,7 +116,7 @@ def place_and_choice(m: Any, index: Any) -> tuple[int | None, int] | None:
 class SortedEdges(Object):
     """The sorted records between their ends, as far as these are there.
 
-    `parts`: what stands before and behind the records; `ordered`: whether it is sorted as a whole.
+    `before`, `behind`: the numbers on both sides of them; `ordered`: whether all is sorted.
     """
 
     words = "the sorted data between two ends"
