@@ -13,6 +13,7 @@ from dpest import ANY, zoo
 from dpest.proofs import prove
 from proofs import proof_mechanisms as m
 from proofs import query_mechanisms as q
+from proofs.quantile_mechanisms import by_walk
 
 
 def gaussian_sum(x: Any, rng: Any, *, eps: float = 1.0) -> Any:
@@ -58,6 +59,7 @@ TARGETS: dict[str, tuple[Any, dict[str, Any]]] = {
     "parts": (zoo.get("OneTimeRappor"), {}),
     "each": (flipped, {"adjacency": "replace_one", "domain": dpest.integers(ANY, 0, 1)}),
     "composition": (m.two_step, {"adjacency": "linf"}),
+    "point": (by_walk, {"adjacency": "replace_one", "domain": dpest.reals(ANY, 0, 10)}),
     "mixture": (both, {"adjacency": "l1", "claim": dpest.ApproxDP(5.0, 1e-5)}),
 }
 

@@ -17,6 +17,16 @@ chance 0. The draws may be used for nothing else.
 chance exp(uᵢ − max u) shows heads: that is the race of u with exponential noise of scale 1 (Ding et
 al. 2021), of which nothing but the winner is told. It stands in a certificate as weights do.
 
+**Lemma (points).** Let a point t of an interval be drawn with a density proportional to
+exp(u(t)). On a neighbour let u(t) be u(t) + d(t), where every d(t) lies in [a, b]. Then exp(u(t))
+changes by a factor in [e^a, e^b], and so does its integral over the interval: the log-ratio of the
+densities lies within ±(b − a). Different points may be in different cases of the record that moves
+(it lies below the one and above the other), so a and b are those of all cases together.
+
+So one draws by the gaps between sorted data: a gap with chance proportional to its length times
+exp(s(i)), i its place, then a uniform point of it. The density of t is exp(s(r(t))) over its
+integral, r(t) the number of records up to t. This is a sum of one record's comparison with t.
+
 In all, what all exponents share cancels, and may be left out.
 """
 
@@ -41,3 +51,13 @@ def choice_cost(moved: Sequence[Range]) -> Fraction | None:
                 return None
             worst = max(worst, high - low)
     return worst
+
+
+def point_cost(moved: Sequence[Range]) -> Fraction | None:
+    """The length of the hull of the ranges of d in all cases; None where it has no bound."""
+    lows, highs = [low for low, _ in moved], [high for _, high in moved]
+    if any(end is None for end in (*lows, *highs)):
+        return None
+    bottom = min((low for low in lows if low is not None), default=Fraction(0))
+    top = max((high for high in highs if high is not None), default=Fraction(0))
+    return max(top - bottom, Fraction(0))

@@ -16,11 +16,15 @@ from .ways import Private, Shift, StageChoice, StageWay
 
 @dataclass
 class Stage:
-    """Noises that are moved together, and the private symbols that move them."""
+    """Noises that are moved together, and the private symbols that move them.
+
+    `points`: it is a choice of a point, by an exponent that is that of every point.
+    """
 
     first: int
     shifts: dict[int, Shift]
     exponents: tuple[Shift, ...] = ()
+    points: bool = False
 
     def symbols(self) -> set[Private]:
         return {p for shift in (*self.shifts.values(), *self.exponents) for p in shift}
@@ -42,5 +46,5 @@ def stages_of(way: StageWay) -> list[Stage]:
         found[-1].shifts.update(moved)
     for t, row in enumerate(way.rows):
         if isinstance(row, StageChoice):
-            found.append(Stage(t, {}, exponents_of(way, row, t)))
+            found.append(Stage(t, {}, exponents_of(way, row, t), row.between is not None))
     return found

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from ..invalid import Invalid
 from .accountant import ONE, ZERO, Ledger, StageLoss, merged
-from .choices import choice_cost
+from .choices import choice_cost, point_cost
 from .costs import UNBOUNDED, gaussian_cost, laplace_cost, truncated_step
 from .gates import gate_steps
 from .moves import form_range, moves
@@ -73,6 +73,8 @@ def _separate_steps(way: StageWay, stages: Sequence[Stage]) -> list[StageLoss]:
 
 
 def _stage_steps(way: StageWay, stage: Stage, q: Fraction) -> list[StageLoss]:
+    if stage.points:
+        return [_point_step(way, stage, q)]
     if stage.exponents:
         return [_choice_step(way, stage, q)]
     if way.replace and q < 1:
@@ -91,6 +93,17 @@ def _choice_step(way: StageWay, stage: Stage, q: Fraction) -> StageLoss:
             raise UNBOUNDED
         worst = max(worst, cost)
     return StageLoss("pure", amplified(worst, q) if way.replace and q < 1 else worst)
+
+
+def _point_step(way: StageWay, stage: Stage, q: Fraction) -> StageLoss:
+    """A point; one record comes, goes or is replaced, and nothing else of the data moves."""
+    if sums_of_several_rows(way, stage) or way.moved or way.apart or q < 1:
+        raise Invalid("a point that is chosen from other data than single records")
+    (exponent,) = stage.exponents
+    cost = point_cost([form_range(exponent, move) for move in moves(way, stage.symbols())])
+    if cost is None:
+        raise UNBOUNDED
+    return StageLoss("pure", cost)
 
 
 def _subset_steps(way: StageWay, stage: Stage, q: Fraction) -> list[StageLoss]:

@@ -50,10 +50,14 @@ class StageGate:
 
 @dataclass(frozen=True)
 class StageChoice:
-    """What is chosen by weights with these exponents, or by a race of these scores with noises."""
+    """What is chosen by weights with these exponents, or by a race of these scores with noises.
+
+    `between`: it is a point between two numbers, and the only exponent is that of any one point.
+    """
 
     exponents: tuple[RecordForm, ...]
     noises: tuple[int, ...] = ()
+    between: tuple[Fraction, Fraction] | None = None
 
 
 MOVED = ("l1", "linf", "monotone", "any_pair")

@@ -10,7 +10,8 @@ its row (`approximate/shifts.py`), and the output is a post-processing of the ro
 Neighbours whose entries move (l1, linf, monotone): each sum, and each entry, moves by no more than
 its slope times the move.
 
-Choices between public candidates by private scores are steps too (`approximate/choices.py`).
+Choices between public candidates by private scores are steps too, and so are choices of a point by
+the exponent of its density (`approximate/choices.py`).
 
 Keys of the data. Each key has noise of its own, and below a threshold nothing of it is seen, as if
 it were absent: up to the event that a key of one record alone reaches the threshold.
@@ -325,12 +326,23 @@ def _row(value: object, size: int) -> RecordForm | StageChoice:
     if isinstance(value, list):
         return _form(value, size)
     fields = Fields(value, "rows")
+    if fields.has("point"):
+        return _point(fields, size)
     exponents = tuple(_form(v, size) for v in listed(fields.take("exponents"), "exponents"))
     noises = tuple(whole(n, "rows.noises") for n in listed(fields.take("noises"), "rows.noises"))
     fields.done()
     need(bool(exponents), "rows: a choice from nothing")
     need(not noises or len(noises) == len(exponents), "rows: a noise for each candidate")
     return StageChoice(exponents, noises)
+
+
+def _point(fields: Fields, size: int) -> StageChoice:
+    """A point between two numbers, by the exponent of its density."""
+    exponent = _form(fields.take("point"), size)
+    low, high = fields.number("low"), fields.number("high")
+    fields.done()
+    need(low < high, "rows: a point of nothing")
+    return StageChoice((exponent,), (), (low, high))
 
 
 def _need_references(way: StageWay) -> None:

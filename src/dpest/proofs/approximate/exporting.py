@@ -113,6 +113,9 @@ def _within(way: PublicWay, forms: Iterable[SymbolicForm]) -> set[int]:
 def _row(found: _Exported, row: Row) -> Any:
     if not row.exponents:
         return found.form(row.form)
+    if row.between is not None:
+        low, high = map(str, row.between)
+        return {"point": found.form(row.exponents[0]), "low": low, "high": high}
     return {"exponents": [found.form(e) for e in row.exponents], "noises": list(row.noises)}
 
 

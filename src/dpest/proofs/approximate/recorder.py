@@ -22,6 +22,7 @@ class Recorder:
         self.vectors: list[list[float]] = []
         self.uniforms: list[float] = []
         self.picks: list[Any] = []
+        self.chances: dict[int, list[float]] = {}  # of picks that are not uniform, by their place
 
     @property
     def draws(self) -> Recorder:
@@ -58,7 +59,8 @@ class Recorder:
         return self._uniform(self._source.random(size))
 
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
-        return low + (np.asarray(high) - low)[()] * self._uniform(self._source.random(size))
+        drawn = low + (np.asarray(high) - low)[()] * self._uniform(self._source.random(size))
+        return float(drawn) if np.ndim(drawn) == 0 else drawn  # as NumPy gives it
 
     def _uniform(self, drawn: Any) -> Any:
         if np.ndim(drawn) == 0:
@@ -84,6 +86,8 @@ class Recorder:
     ) -> Any:
         count = int(a) if np.ndim(a) == 0 else len(a)
         places = self._source.choice(count, size=size, replace=replace, p=p, **named)
+        if p is not None:
+            self.chances[len(self.picks)] = [float(v) for v in p]
         self.picks.append(places)
         return places if np.ndim(a) == 0 else np.asarray(a)[places]
 

@@ -22,6 +22,7 @@ class RunDraws:
         self.uniforms = list(rng.uniforms)
         self.all_uniforms = tuple(rng.uniforms)
         self.picks = list(rng.picks)
+        self.chances = dict(rng.chances)
         self.coins: dict[tuple[tuple[Any, ...], int], float] = {}
         self.places: dict[int, float] = {}
 

@@ -11,11 +11,13 @@ import numpy as np
 
 from dpest.proofs.approximate.recorder import Recorder
 from dpest.proofs.approximate.run_draws import Different, RunDraws
+from dpest.proofs.approximate.run_points import gaps_of_run, point_of_run
 from dpest.proofs.approximate.sample_data import symbol_numbers
 from dpest.reading.contributions.control.picks import PICK
 from dpest.reading.contributions.control.public import chosen
 from dpest.reading.contributions.forms import SymbolicForm
 from dpest.reading.contributions.functions.flips import CANDIDATE
+from dpest.reading.contributions.gaps.values import POINT
 from dpest.reading.contributions.ledger import ONCE, Gate, MovedStatistic
 from dpest.reading.contributions.reading import Data, PublicWay
 from dpest.reading.contributions.values import (
@@ -49,6 +51,8 @@ class RunValues:
         self.draws = RunDraws(rng)
         self.made: dict[int, Any] = {}
         self.noise_values: list[float] = []
+        self.gap_noises: dict[int, list[float]] = {}
+        self.place = 0  # of the gap that is looked at
         self.shown: dict[Any, float] = {}
         self.people = self.records if data.user is None else self._people(data.user)
         self._take_noises()
@@ -86,6 +90,10 @@ class RunValues:
                         self.shown[key] = value
                 self.noise_values.append(math.nan)
                 continue
+            if noise.gaps is not None:
+                self.noise_values.append(math.nan)
+                self._take_noise_of_gaps(k)
+                continue
             if noise.parts is not None:
                 first, second = (self.noise_values[i] for i in noise.parts)
                 self.noise_values.append(first - second)
@@ -105,6 +113,19 @@ class RunValues:
             while noise.most is not None and abs(value) > noise.most:
                 value = self.draws.noise(noise.family, noise.scale)
             self.noise_values.append(value)
+
+    def _take_noise_of_gaps(self, k: int) -> None:
+        """A draw for each gap, or for each that has a length."""
+        noise = self.way.ledger.noises[k]
+        raced = [c for c in self.way.gap_choices if c.how in ("race", "times") and c.draw == k]
+        if not raced:
+            raise Different("it draws noise for each gap between records, and does not use it")
+        self.gap_noises[k] = [
+            self.draws.noise(noise.family, noise.scale) / float(noise.scale)
+            if noise.gaps == "all" or b > a
+            else math.nan
+            for a, b in gaps_of_run(self, raced[0].gaps)
+        ]
 
     def _counts(self, gate: Gate) -> list[tuple[Any, int]]:
         """How often each key occurs, in the order in which their noises are drawn."""
@@ -132,6 +153,10 @@ class RunValues:
             if fits[0].present:
                 found.append(self._key(fits[0].element, record))
         return found
+
+    def numbers_of(self, rows: Rows) -> list[float]:
+        """A number of each record."""
+        return [float(v) for v in self._elements(rows)]
 
     def _key(self, element: Any, record: Any) -> Any:
         if isinstance(element, Option):
@@ -209,6 +234,8 @@ class RunValues:
             return self.noise_values[node[1]]
         if op == "sum":
             return self.sums[node[1]][node[2]]
+        if op == "place":
+            return self.place
         if op == "pub":
             return self._public(symbol, node)
         if op == "uniform":
@@ -269,6 +296,8 @@ class RunValues:
     def _cooked(self, recipe: Any) -> Any:
         if recipe.function is PICK:
             return self.draws.pick(recipe.arguments[0])
+        if recipe.function is POINT:
+            return point_of_run(self, recipe.arguments[0])
         if recipe.function is CANDIDATE:
             return self._winner(recipe.arguments[0])
         if recipe.function is chosen:  # the other one may not be there

@@ -10,7 +10,7 @@ from dpest.kernel.approximate.accountant import StageLoss
 _LINES = {
     "gauss": "Gaussian noise, moved by {size} standard deviations",
     "laplace": "a draw of Laplace noise, moved by {size} scales",
-    "pure": "Laplace noise, moved by {size} scales in all",
+    "pure": "Laplace noise, or a choice: ε = {size} in all",
     "bad": "ε = {size}, but for an event of chance {delta}",
 }
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from dpest.reading.contributions.choices import Choices
 from dpest.reading.contributions.forms import (
+    GAP,
     NOISE,
     RECORD,
     SUM,
@@ -66,6 +67,10 @@ def is_number(value: Any) -> bool:
 
 def is_nan(value: Any) -> bool:
     return isinstance(value, (float, np.floating)) and math.isnan(value)
+
+
+def _infinite(value: Any) -> bool:
+    return isinstance(value, (float, np.floating)) and math.isinf(value)
 
 
 def is_plain(value: Any) -> bool:
@@ -262,11 +267,15 @@ class Arithmetic(Choices):
             return math.nan
         if has_unit(a) or has_unit(b):
             return arithmetic(self, op, a, b)
+        if self.gap_case == "empty" and op in ("+", "-") and (_infinite(a) or _infinite(b)):
+            return natively(BINARY[op], *(v if _infinite(v) else 0.0 for v in (a, b)))
         x, y = self.form(a), self.form(b)
+        if self.gap_case == "empty" and op == "/" and not y.terms and not y.constant:
+            return self.over_no_length(x)
         if op == "+":
-            return self.tidy(self.noted(x + y))
+            return self.tidy(self.noted(self.point_of(x + y)))
         if op == "-":
-            return self.tidy(self.noted(x - y))
+            return self.tidy(self.noted(self.point_of(x - y)))
         if op == "*":
             if x.terms and y.terms and not self.of_uniform(x, y):
                 x, y = self.local(x), self.local(y)
@@ -293,6 +302,22 @@ class Arithmetic(Choices):
         """A sum; one with noise is remembered: a count with its noise."""
         raise NotImplementedError
 
+    gap_case: str | None = None
+
+    def over_no_length(self, form: SymbolicForm) -> float:
+        """A number of a gap of length 0, divided by 0 as NumPy does it."""
+        node = self.terms.nodes[form.terms[0][0]] if len(form.terms) == 1 else ("",)
+        if node[0] != "gap noise" or form.constant or form.terms[0][1] < 0:
+            raise Unread("a division by 0, for a gap between equal records")
+        return math.inf if self.is_positive_noise(node[1]) else math.nan
+
+    def is_positive_noise(self, number: int) -> bool:
+        raise NotImplementedError
+
+    def point_of(self, form: SymbolicForm) -> SymbolicForm:
+        """A sum that is a uniform point of the gap that was chosen, as a public number."""
+        return form
+
     def is_over(self, x: SymbolicForm, y: SymbolicForm) -> bool:
         """Whether a private number is divided by a public one that is not known here."""
         if self.in_pass or not y.terms or self.terms.kind(y):
@@ -309,7 +334,8 @@ class Arithmetic(Choices):
         """Whether one is a uniform draw, and the other a private number without noise."""
         for a, b in ((x, y), (y, x)):
             kind = self.terms.kind(b)
-            if self.fresh_uniform(a) is not None and kind & (SUM | RECORD) and not kind & NOISE:
+            private = kind & (SUM | RECORD | GAP) and not kind & NOISE
+            if self.fresh_uniform(a) is not None and private:
                 return not self.in_pass
         return False
 
@@ -376,7 +402,8 @@ class Arithmetic(Choices):
         found = self.special_comparison(op, difference)
         if found is not None:
             return found
-        if not self.is_rejection(difference):
+        of_gap = self.terms.kind(difference) & GAP
+        if not of_gap and not self.is_rejection(difference):
             difference = self.local(difference)
         if op in ("<", "<="):
             return RecordTruth(">" if op == "<" else ">=", -difference)
@@ -415,6 +442,7 @@ class Arithmetic(Choices):
     def binary(self, op: str, a: Any, b: Any) -> Any:
         if is_plain(a) and is_plain(b):
             return natively(BINARY[op], a, b)
+        a, b = (v.ordered or v if isinstance(v, Seq) else v for v in (a, b))
         if isinstance(a, Object) or isinstance(b, Object):
             return (a if isinstance(a, Object) else b).operate(self, op, a, b)
         if isinstance(a, Rows) or isinstance(b, Rows):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from dpest.reading.contributions.forms import (
+    GAP,
     NOISE,
     RECORD,
     SUM,
@@ -139,6 +140,8 @@ class Choices:
 
     def decide_truth(self, truth: RecordTruth) -> bool:
         kind = 0 if truth.form is None else self.terms.kind(truth.form)
+        if kind & GAP:
+            return self.decide_gap(truth)
         if kind & TOTAL:
             raise Unread("a decision that depends on the records before")
         if kind & (SUM | NOISE):
@@ -150,6 +153,10 @@ class Choices:
         if self.joining and not self.script.knows(truth):
             raise Unread("a decision inside of another")
         return self.script.decide(truth)
+
+    def decide_gap(self, truth: RecordTruth) -> bool:
+        """A decision about a gap between two records next to each other, of which one is read."""
+        raise NotImplementedError
 
     joining: int = 0
     flipping: bool = False

@@ -9,9 +9,13 @@ from typing import Any
 from dpest.errors import RefusedError
 
 # What a symbol depends on.
-RECORD, SUM, NOISE, TOTAL, UNIFORM = 1, 2, 4, 8, 16
+RECORD, SUM, NOISE, TOTAL, UNIFORM, GAP = 1, 2, 4, 8, 16, 32
 
-_KINDS = {"sum": SUM, "noise": NOISE, "total": TOTAL, "uniform": UNIFORM}
+_KINDS = {
+    "sum": SUM, "noise": NOISE, "total": TOTAL, "uniform": UNIFORM,
+    "place": GAP, "low": GAP, "high": GAP, "gap noise": GAP, "carried": GAP, "chosen": GAP,
+    "sum so far": GAP,
+}  # fmt: skip
 
 Node = tuple[Any, ...]
 
@@ -80,7 +84,10 @@ class Terms:
     A node is `(op, *arguments)`: ("field", record, name), ("pub", k), ("sum", pass, place),
     ("noise", k), ("uniform", k) (a draw), ("total", k) (what an accumulator holds when a record
     comes), or a function of forms: "mul", "div", "min", "max", "abs", "sqrt", "exp", "tanh",
-    "norm", "pick" (one of several, at a public place), and others.
+    "norm", "pick" (one of several, at a public place), and others. Of gaps between sorted records
+    (`gaps`): their ("place",), ("low", k) and ("high", k), ("gap noise", k), what a loop over them
+    has ("carried", name), ("sum so far", form) up to one of them, ("chosen", k, which), and
+    ("over gaps", operation, form).
     """
 
     def __init__(self) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from dpest.reading.contributions.arithmetic import Arithmetic
 from dpest.reading.contributions.choices import ways
 from dpest.reading.contributions.forms import (
+    GAP,
     NOISE,
     RECORD,
     SUM,
@@ -35,6 +36,10 @@ MOST_CASES = 600
 # Holds of everybody; marks what there is once for each person, where people have several rows.
 ONCE = RecordTruth("==", number(0))
 _ROUNDED = {"floor": np.floor, "ceil": np.ceil, "rint": np.rint}
+OF_GAPS = (
+    "something of the gaps between the sorted records is shown: which of them was chosen, or where "
+    "it lies, is private. Only a uniform point of the gap that was chosen may be released"
+)
 # Families of noise whose draws are whole numbers.
 _WHOLE = ("geometric", "two_sided_geometric", "discrete_laplace", "discrete_gaussian")
 
@@ -77,6 +82,7 @@ class LedgerNoise:
 
     `parts`: it is the difference of two one-sided draws. `coins`: it is a number of coins.
     `over`: a public number that the draw is divided by. `made`: how it is made of uniform draws.
+    `gaps`: there is a draw for each gap between sorted records, or ("wide") each that has a length.
     """
 
     family: str
@@ -87,6 +93,7 @@ class LedgerNoise:
     coins: bool = False
     over: SymbolicForm | None = None
     made: SymbolicForm | None = None
+    gaps: str | None = None
 
 
 @dataclass(frozen=True)
@@ -95,11 +102,13 @@ class Row:
 
     Or a choice: `exponents` are those of the weights of what is chosen from; or they are the scores
     of a race, in which the largest of score + draw is chosen, and `noises` are the draws.
+    `between`: what is chosen is a point between two numbers, and the exponent is that of each.
     """
 
     form: SymbolicForm
     exponents: tuple[SymbolicForm, ...] = ()
     noises: tuple[int, ...] = ()
+    between: tuple[Fraction, Fraction] | None = None
 
 
 @dataclass(frozen=True)
@@ -204,6 +213,9 @@ class Recording(Arithmetic):
     def number_of(self, value: Any) -> SymbolicForm:
         raise NotImplementedError
 
+    def is_positive_noise(self, number: int) -> bool:
+        return bool(self.ledger.noises[number].family == "exponential")
+
     @property
     def in_pass(self) -> bool:
         return self.record is not None
@@ -233,6 +245,8 @@ class Recording(Arithmetic):
         kinds = self.terms.kinds
         if self.terms.kind(form) & TOTAL:
             raise Unread("a release that depends on the records so far")
+        if self.terms.kind(form) & GAP:
+            raise Unread(OF_GAPS)
         private = {s for s in form.symbols if kinds[s] & (SUM | NOISE | RECORD)}
         if not private:
             return form
@@ -586,6 +600,11 @@ class Recording(Arithmetic):
         """Refuses what must not happen on one of two ways that are to become one."""
         if self.joining:
             raise Unread("a draw, a sum or a release inside of a decision")
+        if self.gap_case is not None:
+            raise Unread("a draw, a sum or a release for each gap between records")
+
+    gap_case: str | None = None
+    """What is known of the gap at hand: "wide", it has a length, or "empty", it has none."""
 
     def noise(self, family: str, scale: Any, over: SymbolicForm | None = None) -> SymbolicForm:
         self.settled_ways()

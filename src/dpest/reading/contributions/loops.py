@@ -49,6 +49,9 @@ class Loops(Recording):
     """The loops whose number of turns is private, or not known."""
 
     frames: list[Any]
+    gaps: Any
+    """What is known of gaps between sorted records."""
+
     key: SymbolicForm | None = None  # the count of the key at hand, in a loop over keys of the data
 
     def __init__(self) -> None:
@@ -318,6 +321,12 @@ class Loops(Recording):
         if not isinstance(seq, Seq) or seq.rows is not None or seq.bag:
             raise Unread("an entry that is put into a list of the data")
         unshared(seq)
+        turn = self.gaps.turn
+        if turn is not None and id(seq) in turn.outer:
+            if self.joining:
+                raise Unread("a list that grows inside of a decision")
+            turn.appended.setdefault(id(seq), (seq, []))[1].append(value)
+            return
         if self.record is not None or self.key is not None:
             if self.appended is None:
                 raise Unread("a list that grows with the data")

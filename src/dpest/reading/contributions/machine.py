@@ -7,6 +7,8 @@ import types
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from dpest.reading.code.instructions import Instruction
 from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.choices import DecisionScript
@@ -33,6 +35,10 @@ from dpest.reading.contributions.functions.purity import is_known
 from dpest.reading.contributions.functions.selections import against_weights
 from dpest.reading.contributions.functions.sequences import unzipped
 from dpest.reading.contributions.functions.statistics import distinct, quantified
+from dpest.reading.contributions.gaps import drawing
+from dpest.reading.contributions.gaps import loops as gap_loops
+from dpest.reading.contributions.gaps.functions import Joiner, between_ends
+from dpest.reading.contributions.gaps.values import Gaps
 from dpest.reading.contributions.loops import NeedsKey
 from dpest.reading.contributions.made_noise import with_made_noise
 from dpest.reading.contributions.values import (
@@ -66,6 +72,7 @@ class ContributionMachine(Publics):
     def __init__(self, script: DecisionScript, replace: bool, races: bool = True) -> None:
         super().__init__()
         self.races = races
+        self.gaps = Gaps()
         self.outside: dict[int, tuple[Any, Any]] = {}
         self.namespaces: dict[int, dict[str, Any]] = {}
         self.joining = 0
@@ -145,23 +152,24 @@ class ContributionMachine(Publics):
                 uses = list(map(self.settled, uses))
         except KeyError:
             raise Unread("a variable that may not be set") from None
-        if instruction.handler is None and not self.trying:
+        handler = catching.handler_of(frame, instruction)
+        if handler is None and not self.trying:
             value = action(self, frame, instruction, uses)
         elif op in ("raise", "reraise"):
             try:
                 action(self, frame, instruction, uses)
             except Raised as raised:
-                if instruction.handler is None:
+                if handler is None:
                     raise
-                frame.caught, frame.pc = raised.error, instruction.handler
+                frame.caught, frame.pc = raised.error, handler
                 return
         else:
             try:
                 value = catching.guarded(self, frame, instruction, uses, action)
             except Raised as raised:
-                if instruction.handler is None:
+                if handler is None:
                     raise
-                frame.caught, frame.pc = raised.error, instruction.handler
+                frame.caught, frame.pc = raised.error, handler
                 return
         if instruction.dst is not None:
             registers[instruction.dst] = value
@@ -216,7 +224,8 @@ class ContributionMachine(Publics):
         """How much was found so far: draws, sums, releases."""
         found = self.ledger
         parts: tuple[list[Any], ...] = (found.rows, found.passes, found.noises, found.gates)
-        return (*map(len, parts), self.picks, self.uniforms, len(self.script.answers))
+        gaps = len(self.gaps.choices) + len(self.gaps.spent) + self.gaps.sorts
+        return (*map(len, parts), gaps, self.picks, self.uniforms, len(self.script.answers))
 
     def branch(self, frame: CallFrame, value: Any) -> bool:
         about = value.form if isinstance(value, RecordTruth) else None
@@ -252,6 +261,8 @@ class ContributionMachine(Publics):
         if isinstance(owner, types.ModuleType):
             if not hasattr(owner, name):
                 raise Unread(f"{owner.__name__} has no {name}")
+            if owner is np and name == "r_":
+                return Joiner()
             return self.admitted(getattr(owner, name), f"{owner.__name__}.{name}")
         if isinstance(owner, (Rows, Seq, Map, SmallArray, KeyCounts, SymbolicForm)):
             return attribute_of(self, owner, name)
@@ -290,6 +301,15 @@ class ContributionMachine(Publics):
             return None
         found = flip_of(self, op, difference)
         return against_weights(self, op, difference) if found is None else found
+
+    def between_ends(self, parts: list[Any]) -> Any:
+        return between_ends(self, parts)
+
+    def decide_gap(self, truth: RecordTruth) -> bool:
+        return gap_loops.decided(self, truth)
+
+    def point_of(self, form: SymbolicForm) -> SymbolicForm:
+        return drawing.point_of(self, form)
 
     def closure_of(self, function: types.FunctionType) -> LoweredFunction:
         return calls.closure_of(self, function)

@@ -16,6 +16,7 @@ from dpest.reading.contributions.control.objects import ObjectMethod, PartialCal
 from dpest.reading.contributions.forms import Raised, SymbolicForm, Terms, Unread
 from dpest.reading.contributions.frames.frame import RecordFrame
 from dpest.reading.contributions.frames.series import Labels
+from dpest.reading.contributions.gaps.values import GapChoice
 from dpest.reading.contributions.ledger import Derived, Ledger
 from dpest.reading.contributions.machine import ContributionMachine
 from dpest.reading.contributions.made_noise import check_unused
@@ -131,6 +132,8 @@ class PublicWay:
     """How a run makes what a public symbol stands for."""
     namespaces: tuple[dict[str, Any], ...]
     """The globals of all functions that were read."""
+    gap_choices: tuple[GapChoice, ...] = ()
+    """The choices of gaps between sorted records."""
 
 
 def read(
@@ -194,6 +197,7 @@ def read(
             machine.uniform_symbols,
             machine.recipes,
             tuple(machine.namespaces.values()),
+            tuple(choice for _, choice in machine.gaps.choices),
         )
 
     return [way for _, way in ways(one, most=64)]

@@ -22,6 +22,7 @@ from dpest.reading.contributions.functions import (
     statistics,
 )
 from dpest.reading.contributions.functions.registry import FUNCTIONS
+from dpest.reading.contributions.gaps import functions as gap_functions
 
 GROUPS = (
     sequences,
@@ -36,6 +37,7 @@ GROUPS = (
     statistics,
     order_statistics,
     sources,
+    gap_functions,
     series_methods,
     frame_methods,
 )

@@ -215,6 +215,7 @@ class Seq:
     bag: bool = False
     sorted: bool = False
     noisy: Any = None  # a key and a count with noise for each key of the data, see `keys`
+    ordered: Any = None  # the data, sorted in place: then they are nowhere else
     shared: bool = False  # held by every record's turn of a loop: not to be changed
 
     @property

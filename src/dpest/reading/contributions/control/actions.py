@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpest.reading.code.instructions import Instruction
 from dpest.reading.contributions.arithmetic import is_plain, natively, unshared
+from dpest.reading.contributions.control.catching import SILENT_EXIT
 from dpest.reading.contributions.control.objects import (
     ObjectMethod,
     Own,
@@ -18,7 +19,10 @@ from dpest.reading.contributions.control.operators import of_objects
 from dpest.reading.contributions.control.stack import CallFrame, Managed
 from dpest.reading.contributions.forms import Raised, SymbolicForm, Unread
 from dpest.reading.contributions.functions.purity import POST, PURE_MODULES
+from dpest.reading.contributions.functions.statistics import SortedRows
 from dpest.reading.contributions.functions.units import has_unit
+from dpest.reading.contributions.gaps.functions import between_ends
+from dpest.reading.contributions.gaps.values import PerGap, SortedEdges
 from dpest.reading.contributions.persons import PERSON
 from dpest.reading.contributions.values import (
     LoweredFunction,
@@ -40,6 +44,10 @@ if TYPE_CHECKING:
 
 def _build(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: list[Any]) -> Any:
     parts: list[Any] = []
+    ordered = [u.ordered or u if isinstance(u, Seq) else u for u in uses]
+    stars = list(zip(ordered, i.extra.stars, strict=False))
+    if i.extra.kind == "list" and any(s and isinstance(v, SortedRows) for v, s in stars):
+        return between_ends(m, [v if s else Seq([v]) for v, s in stars])
     for value, star in zip(uses, i.extra.stars, strict=False):
         parts += m.listed(value) if star else [value]
     if i.extra.kind == "slice":
@@ -104,7 +112,7 @@ def _special(owner: Any, name: str) -> Any:
         enters = name == "__enter__"
         return Own(lambda m, *error: owner.entered(m) if enters else _left(m, owner, *error))
     if isinstance(owner, Silence):
-        return Own(lambda m, *_: False if name == "__exit__" else None)
+        return SILENT_EXIT if name == "__exit__" else Own(lambda m: None)
     found = getattr(owner.kind, name, None) if isinstance(owner, ProgramObject) else None
     if not isinstance(found, types.FunctionType):
         raise Unread(f"{name} of {type(owner).__name__}")
@@ -210,8 +218,10 @@ def _inplace(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: lis
             raise Unread("a list that is changed in place")
         a.items.extend(m.listed(b))
         return a
-    if isinstance(a, Rows):
+    if isinstance(a, (Rows, SortedRows, SortedEdges)):
         raise Unread("data that are changed in place")
+    if isinstance(a, PerGap):
+        return a.changed_in_place(m, i.extra, b)
     found = m.binary(i.extra, a, b)
     if isinstance(a, SmallArray):
         if not isinstance(found, SmallArray) or found.shape != a.shape:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpest.reading.code.instructions import Instruction
 from dpest.reading.contributions.arithmetic import BINARY, is_number, is_plain
-from dpest.reading.contributions.control.objects import ObjectMethod, PartialCall
+from dpest.reading.contributions.control.objects import ObjectMethod, Own, PartialCall
 from dpest.reading.contributions.control.public import Native, item_of, method_of
 from dpest.reading.contributions.control.stack import CallFrame
 from dpest.reading.contributions.forms import Raised, Unread
@@ -28,6 +28,22 @@ from dpest.reading.contributions.values import (
 
 if TYPE_CHECKING:
     from dpest.reading.contributions.machine import ContributionMachine
+
+
+SILENT_EXIT = Own(lambda m, *_: False)  # of `with np.errstate(…)`: exceptions go on
+
+
+def handler_of(frame: CallFrame, instruction: Instruction) -> int | None:
+    """Where an exception goes; a context that does nothing with it hands it on."""
+    found = instruction.handler
+    while found is not None:
+        called = frame.code.instructions[found : found + 4]
+        if not called or called[-1].op != "call":
+            return found
+        if frame.registers.get(called[-1].uses[0]) is not SILENT_EXIT:
+            return found
+        found = called[0].handler
+    return None
 
 
 def _error(*arguments: Any, call: Native) -> Exception | None:
@@ -90,11 +106,12 @@ def guarded(
     m: ContributionMachine, frame: CallFrame, instruction: Instruction, uses: list[Any], action: Any
 ) -> Any:
     """An instruction whose exception would be caught: whether there is one must be public."""
-    m.trying += instruction.handler is not None
+    caught = handler_of(frame, instruction) is not None
+    m.trying += caught
     try:
         value = action(m, frame, instruction, uses)
     finally:
-        m.trying -= instruction.handler is not None
+        m.trying -= caught
     if all(map(is_plain, uses)) or not _may_raise(instruction, uses):
         return value
     if instruction.op == "item" and isinstance(uses[0], Map) and m.record is not None:

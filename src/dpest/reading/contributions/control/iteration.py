@@ -9,6 +9,8 @@ from dpest.reading.contributions.control.objects import field_names, has_special
 from dpest.reading.contributions.control.stack import CallFrame, Suspended, goes_over_rows
 from dpest.reading.contributions.forms import Unread
 from dpest.reading.contributions.functions.flips import Permuted
+from dpest.reading.contributions.gaps.loops import pass_over_gaps
+from dpest.reading.contributions.gaps.values import PerGap
 from dpest.reading.contributions.loops import KEYS
 from dpest.reading.contributions.persons import by_person, of_people
 from dpest.reading.contributions.values import (
@@ -117,6 +119,8 @@ def next_turn(m: ContributionMachine, frame: CallFrame, instruction: Instruction
         if frame.lazy:
             raise Unread("a generator that goes over the data, one by one")
         m.pass_over(frame, instruction, iterator)
+    elif isinstance(iterator, PerGap):
+        pass_over_gaps(m, frame, instruction, iterator)
     elif isinstance(iterator, KeyCounts):
         m.pass_over_keys(frame, instruction, iterator)
     else:

@@ -28,7 +28,7 @@ class CallFrame:
         self.registers = registers
         self.globals = names
         self.pc = 0
-        self.yielded = Seq()
+        self.yielded: Any = Seq()
         self.caught: Any = None
         self.lazy = False  # a generator: `yield` stops it
         self.handed: list[Any] = []

@@ -16,6 +16,9 @@ from dpest.reading.contributions.functions.units import (
     has_unit,
     is_positive,
 )
+from dpest.reading.contributions.gaps.drawing import noise_of_each
+from dpest.reading.contributions.gaps.loops import drawn_in_turn
+from dpest.reading.contributions.gaps.values import PerGap, is_gap_count
 from dpest.reading.contributions.values import Case, Rows, SmallArray, Uniforms
 
 if TYPE_CHECKING:
@@ -30,6 +33,11 @@ NOISE_FOR_EACH = (
 def noise_like(m: ContributionMachine, family: str, loc: Any, scale: Any, size: Any) -> Any:
     if m.record is not None and m.key is None:
         raise Unread(NOISE_FOR_EACH)
+    if m.gap_case is not None and size is None:
+        return drawn_in_turn(m, family, loc, scale)
+    size = size[0] if isinstance(size, tuple) and len(size) == 1 else size
+    if isinstance(loc, PerGap) or (is_gap_count(m, size) and _zero(loc)):
+        return noise_of_each(m, family, loc, scale, size)
     loc, scale = as_array(m, loc), as_array(m, m.pinned_public(scale))
     if not has_unit(scale) and not m.is_public(scale):
         raise Unread(PRIVATE_SCALE)

@@ -17,6 +17,8 @@ import numpy as np
 from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.control.public import item_of
 from dpest.reading.contributions.forms import NOISE, SymbolicForm, Unread, form_of
+from dpest.reading.contributions.gaps.drawing import chosen_by_weights
+from dpest.reading.contributions.gaps.values import PerGap
 from dpest.reading.contributions.ledger import Row
 from dpest.reading.contributions.values import (
     Case,
@@ -39,6 +41,8 @@ Weight = tuple[SymbolicForm, Fraction]
 
 def choose(m: ContributionMachine, pool: Any, size: Any, again: Any, p: Any) -> Any:
     """rng.choice."""
+    if isinstance(p, PerGap) and size is None:
+        return chosen_by_weights(m, pool, p)
     rows = pool.rows if isinstance(pool, Seq) and pool.rows is not None else pool
     if isinstance(rows, Rows) or m.is_length(pool):
         return sample(m, rows, size, again, p)
@@ -71,6 +75,8 @@ def _pool(pool: Any) -> Any:
 
 def choose_weighted(m: ContributionMachine, pool: Any, weights: Any) -> Any:
     """random.choices(pool, weights)[0]."""
+    if isinstance(weights, PerGap):
+        return chosen_by_weights(m, pool, weights)
     if m.in_pass or not m.is_public(pool):
         raise Unread("a choice from a list that is not public")
     if m.is_public(weights):

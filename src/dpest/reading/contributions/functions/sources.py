@@ -13,12 +13,13 @@ import numpy as np
 from dpest.noise import discrete_gaussian, discrete_laplace, two_sided_geometric
 from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.calling import given
-from dpest.reading.contributions.forms import SymbolicForm, Unread
+from dpest.reading.contributions.forms import GAP, SymbolicForm, Unread
 from dpest.reading.contributions.functions.flips import Permuted
 from dpest.reading.contributions.functions.noise import noise_like, uniform_draw
 from dpest.reading.contributions.functions.registry import FUNCTIONS, entry
 from dpest.reading.contributions.functions.selections import choose, choose_weighted
 from dpest.reading.contributions.functions.units import has_unit, is_positive
+from dpest.reading.contributions.gaps.drawing import point_between
 from dpest.reading.contributions.values import PublicValue, Rows, Seq, UnseededGenerator
 from dpest.reading.domains.unit import Complement
 
@@ -125,6 +126,8 @@ def _between(m: ContributionMachine, low: Any, high: Any, size: Any) -> Any:
         return unit
     if not isinstance(unit, SymbolicForm):
         raise Unread("uniform draws between other numbers than 0 and 1")
+    if any(isinstance(v, SymbolicForm) and m.terms.kind(v) & GAP for v in (low, high)):
+        return point_between(m, m.form(low), m.form(high), unit)
     if not (m.is_public(low) and m.is_public(high)):
         raise Unread("a uniform draw between private numbers")
     return m.binary("+", low, m.binary("*", m.binary("-", high, low), unit))

@@ -28,6 +28,7 @@ from dpest.reading.contributions.values import (
     Option,
     Rows,
     RowsIterator,
+    Seq,
     SmallArray,
 )
 
@@ -242,8 +243,13 @@ class SortedRows(Object):
 
     words = "the sorted data"
 
-    def __init__(self, rows: Rows, part: slice | None = None) -> None:
-        self.sorted, self.part = rows, part
+    def __init__(self, rows: Rows, part: slice | None = None, array: bool = False) -> None:
+        self.sorted, self.part, self.array = rows, part, array
+
+    def operate(self, m: Any, op: str, a: Any, b: Any) -> Any:
+        if op != "+" or self.array or not all(isinstance(v, (SortedRows, Seq)) for v in (a, b)):
+            raise self.refused(f"`{op}`")
+        return m.between_ends([a, b])
 
     def length(self, m: Any) -> Any:
         if self.part is not None:
@@ -255,7 +261,7 @@ class SortedRows(Object):
         if not is_number(length) or self.part is not None:
             raise self.refused("an item of a number of records that is not known")
         if isinstance(index, slice):
-            return SortedRows(self.sorted, index)
+            return SortedRows(self.sorted, index, self.array)
         if type(index) is not int or not -length <= index < length:
             raise self.refused("an item")
         return order_statistic(m, "order statistic", self.sorted, lambda v: sorted(v)[index])
@@ -277,12 +283,12 @@ class SortedRows(Object):
         )
 
 
-def _sorted(before: Any) -> Any:
+def _sorted(before: Any, array: bool) -> Any:
     def handler(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
         rows = _of_rows(m, arguments[0]) if len(arguments) == 1 and not named else None
         if rows is None or not rows.whole or m.in_pass:
             return before(m, arguments, named)
-        return SortedRows(rows)
+        return SortedRows(rows, array=array)
 
     return handler
 
@@ -297,7 +303,9 @@ def _sum(before: Any) -> Any:
 
 
 for _function in (sorted, np.sort):
-    FUNCTIONS[_function] = _sorted(FUNCTIONS.get(_function) or (lambda *_: NotImplemented))
+    FUNCTIONS[_function] = _sorted(
+        FUNCTIONS.get(_function) or (lambda *_: NotImplemented), _function is np.sort
+    )
 for _function in (sum, np.sum):
     FUNCTIONS[_function] = _sum(FUNCTIONS[_function])
 

@@ -12,7 +12,7 @@ from dpest.reading.contributions.control.public import method_of
 from dpest.reading.contributions.forms import SymbolicForm, Unread
 from dpest.reading.contributions.functions.containers import count_of
 from dpest.reading.contributions.functions.methods.arrays import array_method
-from dpest.reading.contributions.functions.methods.lists import list_method
+from dpest.reading.contributions.functions.methods.lists import list_method, sort_in_place
 from dpest.reading.contributions.functions.methods.mappings import VIEWS, mapping_method
 from dpest.reading.contributions.functions.registry import FUNCTIONS, all_plain, rows_of
 from dpest.reading.contributions.values import (
@@ -71,6 +71,8 @@ def call_method(
         return m.item(owner, arguments[0])
     if isinstance(owner, Seq) and owner.rows is not None and name == "copy":
         return owner
+    if isinstance(owner, Seq) and owner.rows is not None and name == "sort":
+        return sort_in_place(m, owner, arguments, named)
     if isinstance(rows_of(m, owner), Rows) and name == "count" and len(arguments) == 1:
         if isinstance(owner, Rows) and owner.array:
             raise Unread("the method `count` of an array")

@@ -10,7 +10,7 @@ from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.control.public import method_of
 from dpest.reading.contributions.forms import Unread
 from dpest.reading.contributions.functions.flips import drawn_from
-from dpest.reading.contributions.values import Seq
+from dpest.reading.contributions.values import Drained, Object, Seq
 
 if TYPE_CHECKING:
     from dpest.reading.contributions.machine import ContributionMachine
@@ -33,6 +33,22 @@ def list_method(
         owner.items.extend(m.listed(arguments[0]))
         return None
     return _changing_method(m, owner, name, arguments, named)
+
+
+def sort_in_place(
+    m: ContributionMachine, owner: Seq, arguments: list[Any], named: dict[str, Any]
+) -> None:
+    """xs.sort(), of a list of the data: from here on it is sorted(xs), under all of its names."""
+    if arguments or named or m.in_pass or m.by_cases or m.trying or owner.bag:
+        raise Unread("a list of the data that is sorted in place")
+    unshared(owner)
+    m.settled_ways()
+    found = m.call(sorted, [owner], {})
+    if not isinstance(found, Object):
+        raise Unread("a list of a part of the data that is sorted in place")
+    owner.ordered = found
+    owner.rows, owner.items = None, [Drained()]
+    m.gaps.sorts += 1
 
 
 def _changing_method(
