@@ -12,7 +12,9 @@ import pytest
 
 import dpest
 from agreement.styles import clipped_data, max_argmax, svt_while, two_exponentials, vectorised
-from dpest.kernel import check
+from dpest.kernel import Invalid, check
+from kernel.sums import MADE, claimed
+from kernel.true_costs import judged
 
 MODEL = ("adjacency", "length", "epsilon", "noises", "nodes", "edges", "dead", "leaves", "element")
 
@@ -107,3 +109,46 @@ def test_a_changed_condition_or_shift_is_refused(certificate: dict[str, Any]) ->
         changed = copy.deepcopy(certificate)
         _at(changed, path[:-1])[path[-1]] = str(Fraction(value) + 3)
         assert _refused(changed), path
+
+
+# Noisy sums -------------------------------------------------------------------------------------
+
+CHANGED_SUMS = ("clipped", "adaptive", "poisson", "subset", "cases", "people", "functions", "l1")
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_smaller_bound_of_sums_is_refused(name: str) -> None:
+    known = claimed(MADE[name]())
+    check(known)
+    assert _refused({**known, "epsilon": str(Fraction(known["epsilon"]) * Fraction(99, 100))})
+
+
+@pytest.mark.parametrize("name", CHANGED_SUMS)
+def test_dropped_and_doubled_parts_of_sums_are_refused_or_cost_no_more(name: str) -> None:
+    """Each entry of each list; what is accepted is a model that costs no more than it says."""
+    known = claimed(MADE[name]())
+    for path in _paths(known):
+        if path[:1] != ("ways",) or not isinstance(_at(known, path[:-1]), list):
+            continue
+        for double in (False, True):
+            changed = copy.deepcopy(known)
+            place = _at(changed, path[:-1])
+            place[path[-1] : path[-1] + 1] = [copy.deepcopy(place[path[-1]])] * (2 * double)
+            try:
+                check(changed)
+            except Invalid:
+                continue
+            assert not judged(changed, 12, path).violated, path
+
+
+@pytest.mark.parametrize("name", CHANGED_SUMS)
+def test_other_relations_and_coins_are_refused_or_cost_no_more(name: str) -> None:
+    known = claimed(MADE[name]())
+    words = (">", ">=", "==", "!=", "heads", "tails", "in", "out")
+    for path in _paths(known):
+        if _at(known, path) not in words:
+            continue
+        for word in words:
+            changed = copy.deepcopy(known)
+            _at(changed, path[:-1])[path[-1]] = word
+            assert _refused(changed) or not judged(changed, 12, path).violated, (path, word)

@@ -83,6 +83,119 @@ CHANGES: tuple[Callable[[Any, Any, random.Random, Any], None], ...] = (
 )  # fmt: skip
 
 
+WORDS: tuple[tuple[str, ...], ...] = (
+    (">", ">=", "==", "!="),
+    ("heads", "tails"),
+    ("in", "out"),
+    ("heads", "in"),
+    ("tails", "out"),
+    ("laplace", "normal", "gumbel", "exponential", "discrete_laplace", "two_sided_geometric"),
+    ("min", "max", "norm", "abs", "mul", "div", "tanh", "sqrt", "floor", "pick"),
+    ("field", "pub", "sum", "noise"),
+    ("x", "y", "s"),
+    ("c", "d"),
+    ("epsilon", "rho", "mu2"),
+    ("replace_one", "add_remove_one", "l1", "linf", "monotone"),
+)
+"""Words of which one may stand for another in a certificate of noisy sums."""
+HEADER: tuple[tuple[str, tuple[Any, ...]], ...] = (
+    ("length", ("any", 1, 2, 3, 4)),
+    ("rows_each", (1, 2, 3)),
+    ("user", ("u",)),
+    ("apart", (True, False)),
+    ("delta", ("0", "1/10", "1/100")),
+    ("measure", ("epsilon", "rho", "mu2")),
+    ("adjacency", tuple(
+        {"name": name, "radius": radius}
+        for name, radius in (
+            ("replace_one", "inf"), ("add_remove_one", "inf"), ("l1", "1"), ("linf", "1"),
+            ("monotone", "1"), ("l1", "2"), ("replace_one", "2"),
+        )
+    )),
+)  # fmt: skip
+
+
+def _reworded(value: Any, key: Any, source: random.Random, whole: Any) -> bool:
+    known = [w for w in WORDS if value[key] in w]
+    if not isinstance(value[key], str) or not known:
+        return False
+    value[key] = source.choice([w for w in source.choice(known) if w != value[key]])
+    return True
+
+
+def _doubled(value: Any, key: Any, source: random.Random, whole: Any) -> bool:
+    if isinstance(value, list):
+        value.insert(key, copy.deepcopy(value[key]))
+    return isinstance(value, list)
+
+
+def _renumbered(value: Any, key: Any, source: random.Random, whole: Any) -> bool:
+    """Another place: of a noise, a symbol, a pass, a row."""
+    if type(value[key]) is not int:
+        return False
+    value[key] = max(0, value[key] + source.choice([-1, 1, 1, 2, -2]))
+    return True
+
+
+def _numbered(value: Any, key: Any, source: random.Random, whole: Any) -> bool:
+    """Another number that is likely to make sense."""
+    if not isinstance(value[key], str) or not value[key][-1:].isdigit():
+        return False
+    value[key] = source.choice(["0", "1", "-1", "1/2", "2", "3", "-3", "1/3"])
+    return True
+
+
+def _dropped(value: Any, key: Any, source: random.Random, whole: Any) -> bool:
+    if isinstance(value, list) and (len(value) > 1 or source.random() < 0.3):
+        del value[key]
+        return True
+    return False
+
+
+def _exchanged(value: Any, key: Any, source: random.Random, whole: Any) -> bool:
+    if isinstance(value, list) and len(value) > 1:
+        _swapped(value, key, source, whole)
+        return True
+    return False
+
+
+FORGERIES = (_reworded, _doubled, _renumbered, _numbered, _numbered, _dropped, _exchanged)
+
+
+def forged(
+    certificate: dict[str, Any], others: list[dict[str, Any]], source: random.Random
+) -> dict[str, Any]:
+    """One to three changes by somebody who knows what a certificate of noisy sums looks like."""
+    changed = copy.deepcopy(certificate)
+    for _ in range(source.choice([1, 1, 2, 3])):
+        if source.random() < 0.15:
+            key, values = source.choice(HEADER)
+            changed[key] = copy.deepcopy(source.choice(values))
+            continue
+        listed = [p for p in places(changed) if p[0] in ("ways", "columns")]
+        if source.random() < 0.1:
+            _of_another(changed, source.choice(others), listed, source)
+            continue
+        for _ in range(20):
+            path = source.choice(listed)
+            if source.choice(FORGERIES)(at(changed, path[:-1]), path[-1], source, certificate):
+                break
+    return changed
+
+
+def _of_another(
+    changed: dict[str, Any], other: dict[str, Any], listed: list[Place], source: random.Random
+) -> None:
+    """A part of another certificate, from a place of the same kind."""
+    for _ in range(20):
+        path = source.choice(listed)
+        kind = [k for k in path if isinstance(k, str)]
+        same = [p for p in places(other) if [k for k in p if isinstance(k, str)] == kind]
+        if same:
+            at(changed, path[:-1])[path[-1]] = copy.deepcopy(at(other, source.choice(same)))
+            return
+
+
 def mutated(certificate: dict[str, Any], source: random.Random) -> dict[str, Any]:
     """One or two changes at random places; the digests of forged sources are made anew."""
     changed = copy.deepcopy(certificate)

@@ -8,7 +8,9 @@ import pytest
 
 from dpest import kernel
 from kernel.examples import TARGETS, certificate
-from kernel.mutations import mutated
+from kernel.mutations import forged, mutated
+from kernel.sums import MADE, claimed, every_kind
+from kernel.true_costs import judged
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -26,6 +28,45 @@ def test_every_refusal_is_invalid_with_a_reason(name):
         else:
             assert found.measure == old.measure
     assert refused >= 15
+
+
+@pytest.fixture(scope="module")
+def noisy_sums():
+    return every_kind()
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_changed_sums_are_refused_or_cost_no_more(noisy_sums, name):
+    """Half of the forgeries claim the least that the kernel finds for the model they describe."""
+    source, refused = random.Random(f"forged {name}"), 0
+    for trial in range(20):
+        whole, others = noisy_sums[name], list(noisy_sums.values())
+        changed = mutated(whole, source) if trial % 4 == 0 else forged(whole, others, source)
+        try:
+            if trial % 2:
+                changed = claimed(changed)
+            kernel.check(changed)
+        except (kernel.Invalid, KeyError, TypeError, ValueError, ArithmeticError):
+            with pytest.raises(kernel.Invalid):
+                kernel.check(changed)
+            refused += 1
+        else:
+            assert not judged(changed, 24, trial).violated, changed
+    assert refused >= 5
+
+
+TIGHT = (
+    "laplace", "mu2", "rho", "clipped", "clipped laplace", "if long", "poisson", "subset", "bins",
+    "gumbel race", "l1", "all records", "two ways", "matrix", "delta",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TIGHT)
+def test_the_judge_sees_a_bound_that_is_too_small(noisy_sums, name):
+    whole = noisy_sums[name]
+    assert not judged(whole).violated
+    many = 2000 if "race" in name else 100  # the others must decide for another candidate
+    assert judged(whole, many, most=0.9).violated
 
 
 @pytest.mark.parametrize(

@@ -2,55 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import pytest
 
 from dpest import kernel
-
-SOURCE = "def f(q, eps):\n    return q\n"
-LAPLACE = {"family": "laplace", "scale": "1", "most": None}
-NORMAL = {"family": "normal", "scale": "1", "most": None}
-FIELD, SUM, NOISE = ["field", None, "x"], ["sum", 0, 0], ["noise", 0]
+from kernel.sums import FIELD, LAPLACE, NOISE, NOISY, NORMAL, SUM, certificate, form, one_pass
+from kernel.sums import sums as _sums
 
 
-def certificate(method, epsilon, **more):
-    return {
-        "format": "dpest-certificate/1",
-        "version": "1.1",
-        "source": SOURCE,
-        "sha256": hashlib.sha256(SOURCE.encode()).hexdigest(),
-        "mechanism": "f",
-        "parameters": {},
-        "epsilon": epsilon,
-        "unit": None,
-        "adjacency": {"name": "replace_one", "radius": "inf"},
-        "length": "any",
-        "method": method,
-        **more,
-    }
-
-
-def form(*terms, constant="0"):
-    return [constant, [[symbol, str(slope)] for symbol, slope in terms]]
-
-
-def one_pass(*cases, **more):
-    listed = [{"if": conditions, "adds": adds} for conditions, adds in cases]
-    return {"made": 0, "cases": listed, **more}
-
-
-EACH = one_pass(([], [form((0, 1))]))
-NOISY = [form((1, 1), (2, 1))]
-
-
-def sums(epsilon, terms=(FIELD, SUM, NOISE), passes=(EACH,), rows=NOISY, noises=(LAPLACE,), **more):
-    """Sums of numbers of [0, 1] with noise."""
-    way = {"terms": terms, "noises": noises, "passes": passes, "rows": rows, "gates": []}
-    column = {"name": "x", "low": "0", "high": "1", "whole": False}
-    rest = {"apart": False, "columns": [column], "assumptions": [], "ways": [way], "form": "list"}
-    rest |= {"measure": "epsilon", "delta": "0", "plan": None}
-    return certificate("contributions", epsilon, **{**rest, **more})
+def sums(epsilon, *parts, **more):
+    names = ("terms", "passes", "rows", "noises")
+    return _sums(epsilon, **dict(zip(names, parts, strict=False)), **more)
 
 
 def refused(changed) -> str:
@@ -233,3 +194,53 @@ def test_a_chance_is_there_for_every_unit(root):
     assert "divided by 0" in refused(table)
     chance["out"] = [["1", "-1"], ["1", "-1"]]
     assert kernel.check(table).bound == 0
+
+
+HALF = {"name": "x", "low": "0", "high": "1", "whole": False}
+
+
+def test_a_statement_says_which_fields_are_whole_numbers():
+    """Cases of a whole field cover no number between: the data are not all real."""
+    cases = [([["==", form((0, 1), constant=str(-v))]], [form(constant=str(v))]) for v in (0, 1)]
+    columns = [{**HALF, "whole": True}, {**HALF, "name": "y"}]
+    found = kernel.check(sums("1", passes=[one_pass(*cases)], columns=columns))
+    assert "ℤ ∩ [0, 1] x [0, 1]" in str(found)
+    free = [{**columns[0], "low": "-inf", "high": "inf"}, columns[1]]
+    bounded = one_pass(([], [form()]))
+    assert "ℤ ∩ [-∞, ∞] x [0, 1]" in str(kernel.check(sums("0", passes=[bounded], columns=free)))
+
+
+@pytest.mark.parametrize(("kind", "words"), [("of_all", "moves ‘s’ by"), ("of_person", "‘s’ is")])
+def test_ranges_of_numbers_that_are_no_fields_are_assumptions(kind, words):
+    column = {**HALF, "name": "s", kind: True}
+    found = kernel.check(sums("1", (["field", None, "s"], SUM, NOISE), columns=[HALF, column]))
+    assert any(words in a and "[0, 1]" in a for a in found.assumptions)
+    assert len(found.inputs[0].ranges) == 1
+    assert "none is of a record" in refused(sums("1", columns=[{**HALF, kind: True}]))
+    assert "one line" in refused(sums("1", columns=[HALF, {**column, "name": "s\n"}]))
+
+
+def test_a_number_is_of_all_records_or_of_one_person():
+    both = {**HALF, "name": "s", "of_all": True, "of_person": True}
+    assert "of one person" in refused(sums("1", columns=[HALF, both]))
+
+
+def test_a_coin_has_one_chance():
+    def half(chance):
+        cases = ([["heads", "c", chance]], [form((0, 1))]), ([["tails", "c", chance]], [form()])
+        return one_pass(*cases)
+
+    terms = (FIELD, SUM, ["sum", 1, 0], NOISE)
+    rows, adds = [form((1, 1), (2, 1), (3, 1))], {"name": "add_remove_one", "radius": "inf"}
+    assert "two chances" in refused(
+        sums("2", terms, [half("1/2"), half("1/3")], rows, adjacency=adds)
+    )
+
+
+def test_a_public_value_is_known_from_one_row_on():
+    terms = (FIELD, SUM, NOISE, ["pub", 0, 0], ["pub", 0, 1])
+    assert "of two times" in refused(sums("1", terms))
+
+
+def test_a_field_that_is_no_name_is_refused():
+    assert "not a text" in refused(sums("1", (["field", None, []], SUM, NOISE)))

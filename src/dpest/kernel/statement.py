@@ -30,18 +30,23 @@ class Inputs:
     names: tuple[tuple[str, ...], ...] = ()
     rows: int = 1
     """How many such entries a person has at most, where neighbours differ in people."""
+    whole: tuple[bool, ...] = ()
+    """Which fields are whole numbers, where some are and others need not be."""
 
     def __str__(self) -> str:
         if self.kind == "finite":
             shown = ", ".join(self.values[:6]) + (", …" if len(self.values) > 6 else "")
             return f"data among {len(self.values)} values ({shown})"
         words = f"{'real' if self.kind == 'reals' else 'integer'} data"
-        bounded = [f"[{_end(a)}, {_end(b)}]" for a, b in self.ranges]
+        bounded = [shown_range(ends) for ends in self.ranges]
+        mixed = self.kind == "reals" and any(self.whole)
+        if mixed:
+            bounded = [f"{'ℤ ∩ ' * w}{b}" for w, b in zip(self.whole, bounded, strict=True)]
         if any(self.names):
             words = "records"
             named = [f"{{{', '.join(v)}}}" for v in self.names]
             bounded = [n if v else b for n, v, b in zip(named, self.names, bounded, strict=True)]
-        if any(abs(end) != inf for ends in self.ranges for end in ends):
+        if mixed or any(abs(end) != inf for ends in self.ranges for end in ends):
             words += f" in {' x '.join(bounded)}"
         if self.rows > 1:
             words = f"people with at most {self.rows} rows each of {words}"
@@ -61,6 +66,10 @@ def _short(value: Fraction) -> str:
 
 def _end(value: Extended) -> str:
     return str(value).replace("inf", "∞")
+
+
+def shown_range(ends: tuple[Extended, Extended]) -> str:
+    return f"[{_end(ends[0])}, {_end(ends[1])}]"
 
 
 @dataclass(frozen=True)

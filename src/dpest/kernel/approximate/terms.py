@@ -94,6 +94,13 @@ class RecordColumn(NamedTuple):
     values: tuple[str, ...] = ()
     of_all: bool = False
     """Not a field: what one record moves a number of all records by."""
+    of_person: bool = False
+    """Not a field of a row: a number that all rows of a person decide."""
+
+    @property
+    def made(self) -> bool:
+        """Whether it is no field, but a number that is made of several records or rows."""
+        return self.of_all or self.of_person
 
 
 def low_of(a: End, b: End) -> End:

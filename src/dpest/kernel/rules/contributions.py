@@ -69,7 +69,7 @@ from ..approximate.ways import (
 from ..fields import Extended, Fields, extended, line, listed, rational, text, whole
 from ..header import Header
 from ..invalid import Invalid, need
-from ..statement import Finding, Inputs, Lengths, Measure
+from ..statement import Finding, Inputs, Lengths, Measure, shown_range
 
 _FUNCTIONS = {
     "mul": 2, "div": 2, "abs": 1, "sqrt": 1, "exp": 1, "npexp": 1, "tanh": 1, "arctan": 1,
@@ -108,7 +108,7 @@ def check(header: Header, fields: Fields) -> Finding:
         header.value(),
         lengths,
         (_inputs(columns, each),),
-        assumptions=assumptions,
+        assumptions=(*assumptions, *_supposed(columns)),
         delta=delta,
     )
 
@@ -190,6 +190,7 @@ def steps_of_ways(
     apart, columns = fields.truth("apart"), _columns(fields)
     setting = Setting(adjacency, radius, length, apart, columns)
     ways = [_way(one, setting) for one in fields.each("ways")]
+    need(bool(ways), "ways: none")
     _need_times(ways, _rows_each(fields))
     fields.done()
     return [steps_of(way) for way in ways]
@@ -228,18 +229,23 @@ def _columns(fields: Fields) -> Columns:
         listed_values = column.has("values")
         values = column.texts("values") if listed_values else ()
         values = tuple(line(v, "columns.values") for v in values)
-        if column.has("of_person"):  # a number that all rows of a person decide
+        of_person = column.has("of_person")  # a number that all rows of a person decide
+        if of_person:
             need(column.truth("of_person"), "columns.of_person: it is, or it is not said")
         of_all = column.has("of_all")
         if of_all:
             need(column.truth("of_all"), "columns.of_all: it is, or it is not said")
         column.done()
         need(name not in found and low <= high, f"columns: {name[:40]!r}")
+        need(not (of_all and of_person), "columns: of all records, and of one person")
+        if of_all or of_person:
+            line(name, "columns.name")
         if listed_values:  # its number is the place among them
             places = is_whole and (low, high) == (0, len(values) - 1)
             need(places, f"columns: {name[:40]!r}: not the places of its values")
-        found[name] = RecordColumn(_end(low), _end(high), is_whole, values, of_all)
+        found[name] = RecordColumn(_end(low), _end(high), is_whole, values, of_all, of_person)
     need(bool(found), "columns: none")
+    need(any(not c.made for c in found.values()), "columns: none is of a record")
     return found
 
 
@@ -248,13 +254,33 @@ def _end(value: Extended) -> End:
 
 
 def _inputs(columns: Columns, each: int) -> Inputs:
-    inf = float("inf")
-    fields = [c for c in columns.values() if not c.of_all]
-    ranges = tuple(
-        (-inf if c.low is None else c.low, inf if c.high is None else c.high) for c in fields
-    )
+    fields = [c for c in columns.values() if not c.made]
     kind: Literal["integers", "reals"] = "integers" if all(c.whole for c in fields) else "reals"
-    return Inputs(kind, ranges, names=tuple(c.values for c in fields), rows=each)
+    return Inputs(
+        kind,
+        tuple(map(_ends, fields)),
+        names=tuple(c.values for c in fields),
+        rows=each,
+        whole=tuple(c.whole for c in fields),
+    )
+
+
+def _ends(column: RecordColumn) -> tuple[Extended, Extended]:
+    inf = float("inf")
+    low, high = column.low, column.high
+    return -inf if low is None else low, inf if high is None else high
+
+
+def _supposed(columns: Columns) -> tuple[str, ...]:
+    """The ranges of numbers that are no fields: nothing here shows that they are right."""
+    found = []
+    for name, column in columns.items():
+        if column.made:
+            kind = "a whole number" if column.whole else "a number"
+            between = shown_range(_ends(column))
+            what = f"what one record moves ‘{name}’ by" if column.of_all else f"‘{name}’"
+            found.append(f"{what} is {kind} in {between}")
+    return tuple(found)
 
 
 def _plan(fields: Fields) -> LossGrid | None:
@@ -299,9 +325,19 @@ def _way(fields: Fields, setting: Setting) -> StageWay:
     need(not (passes and setting.apart), "apart: there are no sums over records")
     for one in passes:
         need_every_record(way.terms, one.cases)
+    _need_one_meaning(way)
     _need_alone(way)
     _need_references(way)
     return way
+
+
+def _need_one_meaning(way: StageWay) -> None:
+    """A coin has one chance, and a public value is known from one row on."""
+    questions = (c for p in way.passes for case in p.cases for c in case.conditions)
+    coins = {(c.coin, c.relation in ("in", "out"), c.chance) for c in questions if c.form is None}
+    need(len({c[:2] for c in coins}) == len(coins), "cases.if: a coin with two chances")
+    known = {(s.numbers[0], s.after) for s in way.terms.symbols if s.op == "pub"}
+    need(len({number for number, _ in known}) == len(known), "terms: a public value of two times")
 
 
 def _need_alone(way: StageWay) -> None:
@@ -398,11 +434,7 @@ def _symbol(
     need(bool(parts), "terms: an empty one")
     op = text(parts[0], "terms")
     if op == "field":
-        need(len(parts) == 3 and parts[2] in columns, "terms: an unknown field")
-        index = None if parts[1] is None else whole(parts[1], "terms")
-        need((index is None) == (records is None), "terms: which record is it of?")
-        need(index is None or records is None or 0 <= index < records, "terms: no such record")
-        return RecordSymbol("field", True, index, 0, name=text(parts[2], "terms"))
+        return _field(parts, columns, records)
     if op in ("pub", "sum"):
         need(len(parts) == 3, f"terms: {op}")
         a, b = whole(parts[1], "terms"), whole(parts[2], "terms")
@@ -431,6 +463,16 @@ def _symbol(
         return RecordSymbol(op, False, None, after, forms=forms, private=True)
     need(op != "pick", "terms: pick of public values")
     return RecordSymbol(op, record, next(iter(indices), None), after, forms=forms)
+
+
+def _field(parts: Sequence[object], columns: Columns, records: int | None) -> RecordSymbol:
+    need(len(parts) == 3, "terms: field")
+    name = text(parts[2], "terms")
+    need(name in columns, "terms: an unknown field")
+    index = None if parts[1] is None else whole(parts[1], "terms")
+    need((index is None) == (records is None), "terms: which record is it of?")
+    need(index is None or records is None or 0 <= index < records, "terms: no such record")
+    return RecordSymbol("field", True, index, 0, name=name)
 
 
 def _form(value: object, size: int) -> RecordForm:
