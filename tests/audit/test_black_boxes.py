@@ -1,10 +1,11 @@
 """What an audit does by itself for code that can only be run: the grey box, and the doubles.
 
-`math.fsum` of private numbers is not read: where noise comes from is no reason to stop any more.
+A sum that goes through JSON is not read: where noise comes from is no reason to stop any more.
 """
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -14,16 +15,20 @@ import dpest
 from dpest.attacks.floating import audit_doubles
 
 
+def total(x):
+    return json.loads(json.dumps(sum(x)))
+
+
 def textbook(x):
-    return math.fsum(x) + np.random.laplace(0.0, 1.0)  # noqa: NPY002
+    return total(x) + np.random.laplace(0.0, 1.0)  # noqa: NPY002
 
 
 def on_a_grid(x):
-    return round(math.fsum(x) + np.random.laplace(0.0, 1.0))  # noqa: NPY002
+    return round(total(x) + np.random.laplace(0.0, 1.0))  # noqa: NPY002
 
 
 def too_little(x):
-    return 2 * math.fsum(x) + np.random.laplace(0.0, 1.0)  # noqa: NPY002
+    return 2 * total(x) + np.random.laplace(0.0, 1.0)  # noqa: NPY002
 
 
 def asked(function, **question):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dpest.proofs.proof import Proof
 
 LAMBDA, LONGEST_NAME = "<lambda>", 60
+_NO_PROOF = "no proof"
 
 
 class Findings:
@@ -148,16 +149,25 @@ class Findings:
             found = Obstacle(place, why.operation, why.advice)
         else:
             found = Obstacle("", reason, "")
-        if what.startswith("no proof for"):
+        if what.startswith(f"{_NO_PROOF} for"):
             self.obstacles.setdefault(reason, found)
         done = self.refusals.setdefault(reason, [])
         if what not in done:
             done.append(what)
 
     def all_notes(self) -> list[str]:
+        """Also what was not done, and why; where one proof shows the claim, no other is missed."""
+        limit, measure = self.question.limit, self.question.measure
+        proved = limit is not None and any(
+            e.side == "upper" and e.measure == measure and e.value <= limit for e in self.evidence
+        )
+        missed = {
+            reason: [what for what in done if not (proved and what.startswith(_NO_PROOF))]
+            for reason, done in self.refusals.items()
+        }
         return [
             *self.notes,
-            *(f"{', '.join(done)}: {reason}" for reason, done in self.refusals.items()),
+            *(f"{', '.join(done)}: {reason}" for reason, done in missed.items() if done),
         ]
 
     def tell(self, stage: str) -> None:
