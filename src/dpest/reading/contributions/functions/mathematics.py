@@ -200,6 +200,8 @@ def _interp(m: ContributionMachine, arguments: list[Any], named: dict[str, Any])
         raise Unread("np.interp between points that are not plain, or don't go up")
 
     def one(x: Any) -> Any:
+        if is_nan(x):
+            return x
         if m.decide(m.compare("<=", x, points[0][0])):
             return float(points[0][1])
         for (a, c), (b, d) in itertools.pairwise(points):

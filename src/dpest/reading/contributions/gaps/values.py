@@ -239,6 +239,7 @@ class PerGap(Object):
     def __init__(self, wide: Any, empty: Any, array: bool) -> None:
         self.wide, self.empty, self.array = wide, empty, array
         self.view = False  # of what another name may hold: not to be changed
+        self.once = self.gone = False  # of an iterator, and whether something went through it
 
     def state(self) -> dict[str, Any]:
         return {"wide": self.wide, "empty": self.empty}
@@ -258,7 +259,7 @@ class PerGap(Object):
         return m.binary("+", m.length_of(self._known(m).rows), 1)
 
     def iterate(self, m: Any) -> Any:
-        return self
+        return self if self.once else iterated(self)
 
     def attribute(self, m: Any, name: str) -> Any:
         if name == "ndim":
@@ -328,6 +329,13 @@ class PerGap(Object):
             turn.writes.append((self, value))
         else:
             raise self.refused("a change in place")
+
+
+def iterated(values: PerGap) -> PerGap:
+    """An iterator over values of the gaps."""
+    found = PerGap(values.wide, values.empty, values.array)
+    found.view = found.once = True
+    return found
 
 
 def per_gap(m: Any, function: Callable[..., Any], *values: Any) -> PerGap:

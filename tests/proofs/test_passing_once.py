@@ -1,0 +1,132 @@
+"""What can be gone through once, and what no number is; in branches that a replay never takes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import dpest
+from dpest import ANY
+from dpest.proofs import prove
+
+
+def twice_through_an_iterator(x, rng):
+    if len(x) + rng.laplace() < 1e4:
+        return 0.0
+    values = iter(x)
+    return sum(values) - sum(values) + rng.laplace()
+
+
+def twice_through_a_map(x, rng):
+    if len(x) + rng.laplace() < 1e4:
+        return 0.0
+    values = map(abs, x)
+    return sum(values) - sum(values) + rng.laplace()
+
+
+def twice_through_a_zip(x, rng):
+    if len(x) + rng.laplace() < 1e4:
+        return 0.0
+    pairs = zip(x, x, strict=True)
+    return sum(a for a, _ in pairs) - sum(b for _, b in pairs) + rng.laplace()
+
+
+def twice_by_loops(x, rng):
+    if len(x) + rng.laplace() < 1e4:
+        return 0.0
+    values, total = iter(x), 0.0
+    for v in values:
+        total += v
+    for v in values:
+        total -= v
+    return total + rng.laplace()
+
+
+def twice_by_another_name(x, rng):
+    if len(x) + rng.laplace() < 1e4:
+        return 0.0
+    values = iter(x)
+    others = enumerate(values)
+    return sum(values) - sum(v for _, v in others) + rng.laplace()
+
+
+def weights_that_are_used_up(x, rng):
+    if len(x) + rng.laplace() < 1e4:
+        return 0.0
+    weights = iter([1, 2])
+    return sum(weights) * sum(x) - sum(weights) * sum(x) + rng.laplace()
+
+
+def places_that_are_used_up(x, rng):
+    if len(x) + rng.laplace() < 1e4:
+        return 0.0
+    places = iter([1, 2])
+    return (len(list(places)) - len([*places])) * sum(x) + rng.laplace()
+
+
+def gaps_behind_a_walk(x, rng):
+    """How many gaps are left tells how many records are below the point."""
+    if len(x) + rng.laplace() < 1e4:
+        return 0.0, 0
+    edges, n = [-1.0, *sorted(x), 11.0], len(x)
+    w = [(edges[i + 1] - edges[i]) * math.exp(-abs(i - n / 2) / 2) for i in range(n + 1)]
+    u, reached, places = rng.random() * sum(w), 0.0, iter(range(n + 1))
+    for i in places:
+        reached += w[i]
+        if u <= reached:
+            break
+    return rng.uniform(edges[i], edges[i + 1]), len(list(places))
+
+
+def pairs_of_gaps_twice(x, rng):
+    """The walk has no gap left, and what is behind it is given."""
+    edges, n = [-1.0, *sorted(x), 11.0], len(x)
+    pairs = zip(edges, edges[1:], range(n + 1))  # noqa: B905
+    w = [(b - a) * math.exp(-abs(i - n / 2) / 2) for a, b, i in pairs]
+    total = sum((b - a) * math.exp(-abs(i - n / 2) / 2) for a, b, i in pairs)
+    u, reached = rng.random() * total, 0.0
+    for i in range(n + 1):
+        reached += w[i]
+        if u <= reached:
+            break
+    return rng.uniform(edges[i], edges[i + 1])
+
+
+@pytest.mark.parametrize("function", [
+    twice_through_an_iterator, twice_through_a_map, twice_through_a_zip, twice_by_loops,
+    twice_by_another_name, weights_that_are_used_up, places_that_are_used_up, gaps_behind_a_walk,
+    pairs_of_gaps_twice,
+])  # fmt: skip
+def test_an_iterator_is_gone_through_once(function):
+    found = prove(function, adjacency="replace_one", domain=dpest.reals(ANY, 0, 10))
+    assert found.bound is None or found.bound >= 10
+
+
+def each_once(x, rng):
+    pairs = zip(x, map(abs, x), strict=True)
+    total = sum(min(a, b) for a, b in enumerate_of(pairs))
+    weights = iter([1, 2])
+    return total * next(weights) + rng.laplace(scale=10.0)
+
+
+def enumerate_of(pairs):
+    return [(a, b) for _, (a, b) in enumerate(pairs)]
+
+
+def test_once_is_read():
+    found = prove(each_once, adjacency="replace_one", domain=dpest.reals(ANY, 0, 10))
+    assert found.bound == 1
+
+
+def straight_between_points(x, rng):
+    n = int((np.asarray(x) > 3).sum()) + rng.laplace()
+    return np.interp(x, [2, 6], [0, 1]).sum() + rng.laplace() if n > 1e4 else n
+
+
+def test_between_points_nan_stays_nan():
+    domain = dpest.reals(ANY, 0, 10, nan=True)
+    assert prove(straight_between_points, adjacency="replace_one", domain=domain).bound is None
+    found = prove(straight_between_points, adjacency="replace_one", domain=dpest.reals(ANY, 0, 10))
+    assert found.bound == 2
