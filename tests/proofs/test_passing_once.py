@@ -130,3 +130,95 @@ def test_between_points_nan_stays_nan():
     assert prove(straight_between_points, adjacency="replace_one", domain=domain).bound is None
     found = prove(straight_between_points, adjacency="replace_one", domain=dpest.reals(ANY, 0, 10))
     assert found.bound == 2
+
+
+def counted_in_a_list(x, rng):
+    """What `seen` holds is another for each record: only the first adds nothing."""
+    if len(x) + rng.laplace() < 1e4:
+        return 0.0
+    seen = [0]
+
+    def after_the_first(v):
+        seen[0] += 1
+        return v * (seen[0] > 1)
+
+    return sum(map(after_the_first, x)) + rng.laplace()
+
+
+def counted_in_a_variable(x, rng):
+    if len(x) + rng.laplace() < 1e4:
+        return 0.0
+    seen = 0
+
+    def after_the_first(v):
+        nonlocal seen
+        seen += 1
+        return v * (seen > 1)
+
+    return sum(map(after_the_first, x)) + rng.laplace()
+
+
+def used_up_by_the_first(x, rng):
+    if len(x) + rng.laplace() < 1e4:
+        return 0.0
+    weights = iter([1.0, 2.0])
+    return sum(map(lambda v: v * (3 - sum(weights)), x)) + rng.laplace()  # noqa: C417
+
+
+def left_out_by_the_first(x, rng):
+    if len(x) + rng.laplace() < 1e4:
+        return 0.0
+    weights = iter([1.0, 2.0])
+    return sum(filter(lambda v: sum(weights) < 3, x)) + rng.laplace()
+
+
+class Counter:
+    def __init__(self):
+        self.seen = 0
+
+    def after_the_first(self, v):
+        self.seen += 1
+        return v * (self.seen > 1)
+
+
+def counted_by_an_object(x, rng):
+    if len(x) + rng.laplace() < 1e4:
+        return 0.0
+    return sum(map(Counter().after_the_first, x)) + rng.laplace()
+
+
+@pytest.mark.parametrize("function", [
+    counted_in_a_list, counted_in_a_variable, used_up_by_the_first, left_out_by_the_first,
+    counted_by_an_object,
+])  # fmt: skip
+def test_what_goes_on_from_record_to_record_is_refused(function):
+    found = prove(function, adjacency="replace_one", domain=dpest.reals(ANY, 0, 10))
+    assert found.bound is None
+
+
+def used_up_in_a_column(df, rng):
+    if len(df) + rng.laplace() < 1e4:
+        return 0.0
+    weights = iter([1.0, 2.0])
+    return df["v"].apply(lambda v: v * (3 - sum(weights))).sum() + rng.laplace()
+
+
+def test_what_goes_on_from_row_to_row_is_refused():
+    domain = 'table(any, v=(0, 20), as_="pandas")'
+    found = prove(used_up_in_a_column, adjacency="add_remove_one", domain=domain)
+    assert found.bound is None
+
+
+def one_by_one(x, rng):
+    top = 5.0
+
+    def clipped(v):
+        parts = (v, top)
+        return min(parts)
+
+    return sum(map(clipped, x)) + rng.laplace(scale=5.0)
+
+
+def test_what_a_function_has_of_its_own_may_change():
+    found = prove(one_by_one, adjacency="replace_one", domain=dpest.reals(ANY, 0, 10))
+    assert found.bound == 1

@@ -11,6 +11,7 @@ import numpy as np
 
 from dpest.reading.contributions.arithmetic import Arithmetic
 from dpest.reading.contributions.choices import ways
+from dpest.reading.contributions.control.snapshots import apart
 from dpest.reading.contributions.forms import (
     GAP,
     NOISE,
@@ -541,6 +542,10 @@ class Recording(Arithmetic):
         """As `per_record`, for a function that looks at no value: options stay open."""
         if self.record is not None:
             raise Unread("what a record adds depends on all records")
+        with apart(self):
+            return self._each(function, values)
+
+    def _each(self, function: Any, values: tuple[Any, ...]) -> Rows:
         rows = [v for v in values if isinstance(v, Rows)]
         found: list[Case] = []
         for conditions, chosen in self.crossed(rows):

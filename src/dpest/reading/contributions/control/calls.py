@@ -20,6 +20,7 @@ from dpest.reading.contributions.control.objects import (
     special,
 )
 from dpest.reading.contributions.control.public import method_of
+from dpest.reading.contributions.control.snapshots import call_apart
 from dpest.reading.contributions.control.stack import (
     CONTEXT,
     CallFrame,
@@ -58,8 +59,13 @@ if TYPE_CHECKING:
     from dpest.reading.contributions.machine import ContributionMachine
 
 
+_OF_THE_PROGRAM = (LoweredFunction, ObjectMethod, PartialCall, ProgramObject, Bound)
+
+
 def call(m: ContributionMachine, function: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     """What a call gives: of a method, a closure, an object, or a function."""
+    if m.apart and isinstance(function, _OF_THE_PROGRAM):
+        return call_apart(m, lambda: call(m, function, arguments, named), (function, *arguments))
     if isinstance(function, DrawMethod):
         return draw(m, function.library, function.family, arguments, named)
     if isinstance(function, Bound) and isinstance(function.owner, Object):

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from dpest.reading.contributions.arithmetic import is_number
+from dpest.reading.contributions.control.snapshots import apart
 from dpest.reading.contributions.forms import SUM, Raised, SymbolicForm, Unread, form_of, number
 from dpest.reading.contributions.persons import ends_of
 from dpest.reading.contributions.values import Object, Rows, Seq, SmallArray
@@ -344,7 +345,7 @@ def per_gap(m: Any, function: Callable[..., Any], *values: Any) -> PerGap:
         raise Unread("something for each gap between records inside of a loop")
     found = []
     for case in ("wide", "empty"):
-        with in_case(m, case):
+        with in_case(m, case), apart(m):
             found.append(function(*(_of_case(v, case) for v in values)))
     given = [v for v in values if isinstance(v, PerGap)]
     return PerGap(found[0], found[1], any(v.array for v in given))
