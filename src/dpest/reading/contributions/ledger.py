@@ -443,11 +443,11 @@ class Recording(Arithmetic):
             if not isinstance(node[1], int):
                 return False
             adds = [forms[node[2]] for _, forms in self.ledger.passes[node[1]].cases]
-            if not all(map(self._is_whole, adds)):
+            if not all(map(self.adds_whole, adds)):
                 return False
         return True
 
-    def _is_whole(self, added: SymbolicForm) -> bool:
+    def adds_whole(self, added: SymbolicForm) -> bool:
         """Whether what a record adds is made of whole numbers."""
         nodes = [self.terms.nodes[s] for s, _ in added.terms]
         fields = all(n[0] == "field" and self.fields[n[2]][2] for n in nodes)

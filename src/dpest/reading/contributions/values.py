@@ -311,6 +311,10 @@ class SmallArray:
     shape: tuple[int, ...]
     cells: list[Any]
     shared: bool = False
+    whole: bool = field(init=False, default=False)  # made of whole numbers: it cuts others off
+
+    def __post_init__(self) -> None:
+        self.whole = bool(self.cells) and all(isinstance(c, int) for c in self.cells)
 
     def view(self, shape: tuple[int, ...], cells: list[Any]) -> SmallArray:
         """Some of these entries, in the same memory."""
