@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 
 import numpy as np
@@ -125,6 +126,18 @@ def straight_between_points(x, rng):
     return np.interp(x, [2, 6], [0, 1]).sum() + rng.laplace() if n > 1e4 else n
 
 
+def signs(x, rng):
+    n = len(x) + rng.laplace()
+    return np.sign(np.asarray(x) - 3).sum() + rng.laplace() if n > 1e4 else n
+
+
+def test_the_sign_of_nan_is_nan():
+    domain = dpest.reals(ANY, 0, 10, nan=True)
+    assert prove(signs, adjacency="replace_one", domain=domain).bound is None
+    found = prove(signs, adjacency="replace_one", domain=dpest.reals(ANY, 0, 10))
+    assert found.bound == 2
+
+
 def test_between_points_nan_stays_nan():
     domain = dpest.reals(ANY, 0, 10, nan=True)
     assert prove(straight_between_points, adjacency="replace_one", domain=domain).bound is None
@@ -221,4 +234,66 @@ def one_by_one(x, rng):
 
 def test_what_a_function_has_of_its_own_may_change():
     found = prove(one_by_one, adjacency="replace_one", domain=dpest.reals(ANY, 0, 10))
+    assert found.bound == 1
+
+
+def from_both_ends(x, rng):
+    """A record is in two of the products."""
+    if len(x) + rng.laplace() < 1e4:
+        return 0.0
+    pairs = zip(x, reversed(x), strict=True)
+    return sum(min(a, 1) * min(b, 1) for a, b in pairs) + rng.laplace()
+
+
+def test_the_data_from_behind_are_other_data():
+    found = prove(from_both_ends, adjacency="replace_one", domain=dpest.reals(ANY, 0, 10))
+    assert found.bound is None or found.bound >= 2
+
+
+def rank_among_what_is_not_sorted(x, rng):
+    n = len(x) + rng.laplace()
+    return bisect.bisect_left(sorted(x), 1) + rng.laplace() if n > 1e4 else n
+
+
+def test_nan_has_no_place_among_sorted_numbers():
+    domain = dpest.reals(ANY, 0, 10, nan=True)
+    found = prove(rank_among_what_is_not_sorted, adjacency="replace_one", domain=domain)
+    assert found.bound is None
+    domain = dpest.reals(ANY, 0, 10)
+    found = prove(rank_among_what_is_not_sorted, adjacency="replace_one", domain=domain)
+    assert found.bound == 1
+
+
+def cut_off_in_an_array(x, rng):
+    """A sum that moves by a tenth is cut off to a whole number: that moves by 1."""
+    if len(x) + rng.laplace() < 1e4:
+        return 0.0
+    cells = np.array([0, 0])
+    cells[0] = np.clip(x, 0, 0.1).sum()
+    return cells[0] + rng.laplace()
+
+
+def cut_off_in_an_array_of_counts(x, rng):
+    if len(x) + rng.laplace() < 1e4:
+        return 0.0
+    cells = np.array([(np.asarray(x) > 3).sum(), (np.asarray(x) > 5).sum()])
+    cells[:] = np.clip(x, 0, 0.1).sum()
+    return cells[0] + rng.laplace()
+
+
+@pytest.mark.parametrize("function", [cut_off_in_an_array, cut_off_in_an_array_of_counts])
+def test_an_array_of_whole_numbers_takes_no_others(function):
+    found = prove(function, adjacency="replace_one", domain=dpest.reals(ANY, 0, 10))
+    assert found.bound is None
+
+
+def counted_in_an_array(x, rng):
+    cells = np.zeros(2, dtype=int)
+    for v in x:
+        cells[int(v > 3)] += 1
+    return cells + rng.laplace(scale=2.0, size=2)
+
+
+def test_an_array_of_whole_numbers_counts():
+    found = prove(counted_in_an_array, adjacency="replace_one", domain=dpest.reals(ANY, 0, 10))
     assert found.bound == 1

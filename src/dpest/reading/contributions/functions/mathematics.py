@@ -72,6 +72,8 @@ def _sign(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -
         return m.publicly(np.sign, value)
 
     def one(x: Any) -> Any:
+        if is_nan(x):
+            return x
         if m.decide(m.compare(">", x, 0)):
             return 1.0
         return -1.0 if m.decide(m.compare("<", x, 0)) else 0.0

@@ -92,9 +92,8 @@ def _next(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
 @entry(builtins.reversed)
 def _reversed(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     (value,) = given(arguments, named, "x")
-    rows = _rows(m, value)
-    if rows is not None:
-        return RowsIterator(rows)  # sums don't see the order, and nothing else may
+    if _rows(m, value) is not None:
+        raise Unread("the data in another order than that of their other lists")
     return PlainIterator.over(reversed(m.listed(value)))
 
 
