@@ -297,3 +297,25 @@ def counted_in_an_array(x, rng):
 def test_an_array_of_whole_numbers_counts():
     found = prove(counted_in_an_array, adjacency="replace_one", domain=dpest.reals(ANY, 0, 10))
     assert found.bound == 1
+
+
+def column_twice(df, rng):
+    if len(df) + rng.laplace() < 1e4:
+        return 0.0
+    return df[["v", "v"]].clip(0, 1).sum().sum() + rng.laplace()
+
+
+def value_of_another_type(df, rng):
+    """pandas raises where a record is above 3."""
+    if len(df) + rng.laplace() < 1e4:
+        return 0.0
+    df = df.copy()
+    df["k"] = 0
+    df.loc[df["v"] > 3, "k"] = 0.5
+    return df["k"].sum() + rng.laplace()
+
+
+@pytest.mark.parametrize("function", [column_twice, value_of_another_type])
+def test_a_table_that_is_not_what_it_seems_is_refused(function):
+    domain = 'table(any, v=(0, 20), as_="pandas")'
+    assert prove(function, adjacency="add_remove_one", domain=domain).bound is None
