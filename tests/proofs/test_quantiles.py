@@ -142,3 +142,23 @@ def centred(values, rng):
     t = right.by_walk(values, rng)
     near = sum(min(max(v - t, -1.0), 1.0) for v in values)
     return t, near + rng.laplace(scale=2.0)
+
+
+def test_what_a_gap_without_length_left_behind_is_not_what_it_was_before():
+    found = prove(told_of_ties, adjacency="replace_one", domain=dpest.reals(ANY, 0, 10))
+    assert found.bound is None
+
+
+def told_of_ties(values, rng):
+    """The walk seldom comes to the second gap; when it does, `ties` tells of equal records."""
+    edges, n, ties = [-1.0, *sorted(values), 11.0], len(values), 0
+    w = [(edges[i + 1] - edges[i]) * math.exp(-20 * i) for i in range(n + 1)]
+    u, reached = rng.random() * sum(w), 0.0
+    for i in range(n + 1):
+        if edges[i + 1] <= edges[i]:
+            ties = 1
+            continue
+        reached += w[i]
+        if u <= reached:
+            break
+    return rng.uniform(edges[i], edges[i + 1]), ties

@@ -11,6 +11,7 @@ import numpy as np
 
 from dpest.reading.contributions.arithmetic import Arithmetic
 from dpest.reading.contributions.choices import ways
+from dpest.reading.contributions.control.snapshots import apart
 from dpest.reading.contributions.forms import (
     GAP,
     NOISE,
@@ -442,11 +443,11 @@ class Recording(Arithmetic):
             if not isinstance(node[1], int):
                 return False
             adds = [forms[node[2]] for _, forms in self.ledger.passes[node[1]].cases]
-            if not all(map(self._is_whole, adds)):
+            if not all(map(self.adds_whole, adds)):
                 return False
         return True
 
-    def _is_whole(self, added: SymbolicForm) -> bool:
+    def adds_whole(self, added: SymbolicForm) -> bool:
         """Whether what a record adds is made of whole numbers."""
         nodes = [self.terms.nodes[s] for s, _ in added.terms]
         fields = all(n[0] == "field" and self.fields[n[2]][2] for n in nodes)
@@ -541,6 +542,10 @@ class Recording(Arithmetic):
         """As `per_record`, for a function that looks at no value: options stay open."""
         if self.record is not None:
             raise Unread("what a record adds depends on all records")
+        with apart(self):
+            return self._each(function, values)
+
+    def _each(self, function: Any, values: tuple[Any, ...]) -> Rows:
         rows = [v for v in values if isinstance(v, Rows)]
         found: list[Case] = []
         for conditions, chosen in self.crossed(rows):

@@ -58,6 +58,7 @@ class Loops(Recording):
         super().__init__()
         self.loop_count = 0
         self.coin_count = 0
+        self.apart = False  # whether functions are called for records one apart from the other
         self.appended: dict[int, tuple[Seq, list[Any]]] | None = None
         self.looked_for: set[int] = set()  # dicts of which a record asked whether they have a key
         self.touched: dict[int, set[Any]] = {}  # keys that it uses of dicts that grow

@@ -65,10 +65,22 @@ class Rows:
         return all(c.present for c in self.cases)
 
 
-@dataclass(frozen=True, eq=False)
+GONE = "an iterator that was gone through before: it has nothing more"
+
+
+@dataclass(eq=False)
 class RowsIterator:
-    rows: Rows
+    """An iterator over the data; `gone`: something went through it, and nothing is left of it."""
+
+    held: Rows
     reader: str = "iter"
+    gone: bool = False
+
+    @property
+    def rows(self) -> Rows:
+        if self.gone:
+            raise Unread(GONE)
+        return self.held
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,6 +311,10 @@ class SmallArray:
     shape: tuple[int, ...]
     cells: list[Any]
     shared: bool = False
+    whole: bool = field(init=False, default=False)  # made of whole numbers: it cuts others off
+
+    def __post_init__(self) -> None:
+        self.whole = bool(self.cells) and all(isinstance(c, int) for c in self.cells)
 
     def view(self, shape: tuple[int, ...], cells: list[Any]) -> SmallArray:
         """Some of these entries, in the same memory."""
@@ -411,10 +427,14 @@ class SharedVariable:
 
 @dataclass(eq=False)
 class PlainIterator:
-    """An iterator over values that are known one by one; `place` is how far it is."""
+    """An iterator over values that are known one by one; `place` is how far it is.
+
+    `gone`: something went through all that was left of it.
+    """
 
     values: list[Any]
     place: int = 0
+    gone: bool = False
 
     @classmethod
     def over(cls, values: Iterable[Any]) -> PlainIterator:
@@ -423,6 +443,8 @@ class PlainIterator:
     @property
     def items(self) -> list[Any]:
         """What is left of it."""
+        if self.gone:
+            raise Unread(GONE)
         return self.values[self.place :]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpest.reading.code.refusal import NotLowered
 from dpest.reading.code.sources import lowered
 from dpest.reading.contributions.arithmetic import is_plain, natively
-from dpest.reading.contributions.control.iteration import all_handed_out
+from dpest.reading.contributions.control.iteration import all_handed_out, going_through
 from dpest.reading.contributions.control.objects import (
     ObjectMethod,
     Own,
@@ -20,6 +20,7 @@ from dpest.reading.contributions.control.objects import (
     special,
 )
 from dpest.reading.contributions.control.public import method_of
+from dpest.reading.contributions.control.snapshots import call_apart
 from dpest.reading.contributions.control.stack import (
     CONTEXT,
     CallFrame,
@@ -58,16 +59,23 @@ if TYPE_CHECKING:
     from dpest.reading.contributions.machine import ContributionMachine
 
 
+_OF_THE_PROGRAM = (LoweredFunction, ObjectMethod, PartialCall, ProgramObject, Bound)
+
+
 def call(m: ContributionMachine, function: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     """What a call gives: of a method, a closure, an object, or a function."""
+    if m.apart and isinstance(function, _OF_THE_PROGRAM):
+        return call_apart(m, lambda: call(m, function, arguments, named), (function, *arguments))
     if isinstance(function, DrawMethod):
         return draw(m, function.library, function.family, arguments, named)
     if isinstance(function, Bound) and isinstance(function.owner, Object):
-        return function.owner.call(m, function.name, arguments, named)
+        with going_through(function, arguments, named):
+            return function.owner.call(m, function.name, arguments, named)
     if isinstance(function, Bound):
-        if isinstance(function.owner, PublicValue):
-            return m.publicly(method_of(function.name), function.owner, *arguments, **named)
-        return call_method(m, function.owner, function.name, arguments, named)
+        with going_through(function, arguments, named):
+            if isinstance(function.owner, PublicValue):
+                return m.publicly(method_of(function.name), function.owner, *arguments, **named)
+            return call_method(m, function.owner, function.name, arguments, named)
     if isinstance(function, LoweredFunction):
         return _enter(m, function, arguments, named)
     if isinstance(function, ObjectMethod):
@@ -79,7 +87,8 @@ def call(m: ContributionMachine, function: Any, arguments: list[Any], named: dic
         return function.function(m, *function.arguments, *arguments)
     if isinstance(function, ProgramObject):
         return special(m, function, "__call__", *arguments)
-    return _call_function(m, function, arguments, named)
+    with going_through(function, arguments, named):
+        return _call_function(m, function, arguments, named)
 
 
 def _call_function(

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpest.reading.contributions.arithmetic import is_plain, natively, to_native, unshared
+from dpest.reading.contributions.arithmetic import (
+    is_number,
+    is_plain,
+    natively,
+    to_native,
+    unshared,
+)
 from dpest.reading.contributions.control.objects import field_names, special
 from dpest.reading.contributions.control.public import item_of
 from dpest.reading.contributions.forms import NOISE, Raised, SymbolicForm, Unread
@@ -205,10 +211,26 @@ def set_item(m: ContributionMachine, owner: Any, index: Any, value: Any) -> None
         except IndexError:
             raise Unread("an index out of range") from None
         if np.ndim(chosen) == 0:
+            _need_whole(m, owner, int(chosen), value)
             owner.cells[int(chosen)] = value
         else:
             given = m.broadcast(lambda _, v: v, SmallArray(chosen.shape, [0] * chosen.size), value)
             for place, cell in zip(chosen.ravel(), given.cells, strict=True):
+                _need_whole(m, owner, int(place), cell)
                 owner.cells[int(place)] = cell
     else:
         raise Unread(f"a change of {type(owner).__name__} in place")
+
+
+def _need_whole(m: ContributionMachine, owner: SmallArray, place: int, value: Any) -> None:
+    """An array of whole numbers cuts off what is put into it: only such may be put there."""
+    if not owner.whole and not all(isinstance(c, int) or m.is_whole_sum(c) for c in owner.cells):
+        return
+    if m.is_whole_sum(value) or (is_number(value) and float(value).is_integer()):
+        return
+    before = owner.cells[place]
+    if isinstance(value, SymbolicForm) and isinstance(before, (int, SymbolicForm)):
+        added = value - m.form(before)
+        if m.is_whole_sum(added) or m.adds_whole(added):
+            return
+    raise Unread("an array of whole numbers into which other numbers are put")

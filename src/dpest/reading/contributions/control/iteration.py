@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dpest.reading.code.instructions import Instruction
@@ -14,6 +17,7 @@ from dpest.reading.contributions.gaps.values import PerGap
 from dpest.reading.contributions.loops import KEYS
 from dpest.reading.contributions.persons import by_person, of_people
 from dpest.reading.contributions.values import (
+    GONE,
     KeyCounts,
     Map,
     Object,
@@ -30,7 +34,9 @@ if TYPE_CHECKING:
 
 
 def iterator_over(m: ContributionMachine, value: Any) -> Any:
-    if isinstance(value, (PlainIterator, RowsIterator)):
+    if is_once(value):
+        if value.gone:
+            raise Unread(GONE)
         return value
     if isinstance(value, Suspended):
         if goes_over_rows(value.frame):
@@ -85,12 +91,44 @@ def listed(m: ContributionMachine, value: Any) -> list[Any]:
             values.append(one)
     if not isinstance(found, PlainIterator):
         raise Unread("a list of values for each record")
-    return list(found.items)
+    items = list(found.items)
+    found.gone = found is value
+    return items
+
+
+def is_once(value: Any) -> bool:
+    """Whether a value is an iterator, through which one goes once."""
+    return isinstance(value, (PlainIterator, RowsIterator)) or (
+        isinstance(value, PerGap) and value.once
+    )
+
+
+_LEAVING = (builtins.iter, builtins.next, builtins.isinstance, builtins.type)
+"""Functions that leave in an iterator what they don't hand out."""
+
+
+@contextmanager
+def going_through(function: Any, arguments: list[Any], named: dict[str, Any]) -> Iterator[None]:
+    """What is handed to a function of a library is gone afterwards, if it is an iterator."""
+    given = [
+        v
+        for value in (*arguments, *named.values())
+        for v in ((value, *value) if isinstance(value, tuple) else (value,))
+        if is_once(v)
+    ]
+    if any(v.gone for v in given) or len(set(map(id, given))) < len(given):
+        raise Unread(GONE)
+    yield
+    if not any(function is leaving for leaving in _LEAVING):
+        for v in given:
+            v.gone = True
 
 
 def next_turn(m: ContributionMachine, frame: CallFrame, instruction: Instruction) -> None:
     iterator = frame.registers[instruction.uses[0]]
     if isinstance(iterator, PlainIterator):
+        if iterator.gone:
+            raise Unread(GONE)
         if iterator.place >= len(iterator.values):
             if instruction.extra is not None:
                 frame.registers[instruction.extra] = None
@@ -118,8 +156,13 @@ def next_turn(m: ContributionMachine, frame: CallFrame, instruction: Instruction
     elif isinstance(iterator, RowsIterator):
         if frame.lazy:
             raise Unread("a generator that goes over the data, one by one")
-        m.pass_over(frame, instruction, iterator)
+        rows = RowsIterator(iterator.rows, iterator.reader)
+        iterator.gone = True
+        m.pass_over(frame, instruction, rows)
     elif isinstance(iterator, PerGap):
+        if iterator.gone:
+            raise Unread(GONE)
+        iterator.gone = iterator.once
         pass_over_gaps(m, frame, instruction, iterator)
     elif isinstance(iterator, KeyCounts):
         m.pass_over_keys(frame, instruction, iterator)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dpest.reading.contributions.arithmetic import is_plain
@@ -39,13 +40,14 @@ class Left:
 class Snapshot:
     """All containers that frames hold, and the registers of the last frame: to go back to."""
 
-    def __init__(self, frames: list[CallFrame]) -> None:
+    def __init__(self, frames: list[CallFrame], more: tuple[Any, ...] = ()) -> None:
         self.frame = frames[-1]
         self.registers = dict(self.frame.registers)
         self.containers: dict[int, tuple[Any, Any]] = {}
         for frame in frames:
             for value in (*frame.registers.values(), frame.yielded):
                 self._walk(value)
+        self._walk(more)
 
     def _walk(self, value: Any) -> None:
         if isinstance(value, tuple):
@@ -74,7 +76,7 @@ class Snapshot:
             elif isinstance(value, SmallArray):
                 value.cells = list(inside)
             elif isinstance(value, PlainIterator):
-                (value.place,) = inside
+                value.place, value.gone = inside
             elif isinstance(value, Object):
                 value.restore(dict(inside))
             else:
@@ -129,6 +131,29 @@ class Snapshot:
             raise Unread("something that goes on from record to record")
 
 
+@contextmanager
+def apart(m: Any) -> Iterator[None]:
+    """Here the program's functions are called for records, or gaps, one apart from the other."""
+    before, m.apart = m.apart, True
+    try:
+        yield
+    finally:
+        m.apart = before
+
+
+def call_apart(m: Any, function: Callable[[], Any], holders: tuple[Any, ...]) -> Any:
+    """A call that must leave all as it was: it stands for one for each record."""
+    before = Snapshot(m.frames, holders)
+    m.apart = False
+    try:
+        found = function()
+    finally:
+        m.apart = True
+    if any(True for _ in before.changes()):
+        raise Unread("something that goes on from record to record")
+    return found
+
+
 def is_changeable(value: Any) -> bool:
     """Whether a value can be changed in place."""
     if isinstance(value, Object):
@@ -147,7 +172,7 @@ def contents(value: Any) -> Any:
         return dict(value.attributes)
     if isinstance(value, SmallArray):
         return list(value.cells)
-    return [value.place if isinstance(value, PlainIterator) else value.value]
+    return [value.place, value.gone] if isinstance(value, PlainIterator) else [value.value]
 
 
 def held_by(value: Any) -> tuple[Any, ...]:

@@ -77,6 +77,8 @@ class RecordFrame(Object):
         if isinstance(index, str):
             return self.series(index)
         if isinstance(index, Seq) and index.rows is None and not index.bag:
+            if len(set(index.items)) < len(index.items):
+                raise Unread("a column that is taken twice")
             return self.with_columns({n: self.series(n).held for n in index.items})
         if isinstance(index, (Series, Rows)):
             mask = Series(self.first, self.labels).beside(index)

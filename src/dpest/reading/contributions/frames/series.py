@@ -188,6 +188,8 @@ class Located(Object):
         if not isinstance(mask, (Series, Rows)) or not isinstance(column, str):
             raise self.refused("a change in place")
         before = self.owner.item(m, column)
+        if not _takes(m, before.held, value):
+            raise self.refused("values of another type than the column has")
         changed = before.each(m, lambda x, t, v: v if m.decide(t) else x, mask, value)
         self.owner.set_item(m, column, changed)
 
@@ -197,3 +199,19 @@ class Located(Object):
         if isinstance(rows, (Series, Rows)):
             return owner.item(m, rows)
         raise Unread("the label of a record")
+
+
+def _takes(m: Any, column: Rows, value: Any) -> bool:
+    """Whether values may be put into some rows: pandas raises where it changes the column's type.
+
+    Of floats every number may; of others a plain value of their type.
+    """
+    elements = [c.element for c in column.cases if c.present]
+    if any(isinstance(e, float) or _is_real(m, e) for e in elements):
+        return isinstance(value, (Series, Rows, SymbolicForm)) or type(value) in (int, float)
+    whole = [int if isinstance(e, SymbolicForm) else type(e) for e in elements]
+    return all(type(value) is kind for kind in whole)
+
+
+def _is_real(m: Any, element: Any) -> bool:
+    return isinstance(element, SymbolicForm) and not m.adds_whole(element)

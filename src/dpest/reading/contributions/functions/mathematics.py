@@ -72,6 +72,8 @@ def _sign(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -
         return m.publicly(np.sign, value)
 
     def one(x: Any) -> Any:
+        if is_nan(x):
+            return x
         if m.decide(m.compare(">", x, 0)):
             return 1.0
         return -1.0 if m.decide(m.compare("<", x, 0)) else 0.0
@@ -200,6 +202,8 @@ def _interp(m: ContributionMachine, arguments: list[Any], named: dict[str, Any])
         raise Unread("np.interp between points that are not plain, or don't go up")
 
     def one(x: Any) -> Any:
+        if is_nan(x):
+            return x
         if m.decide(m.compare("<=", x, points[0][0])):
             return float(points[0][1])
         for (a, c), (b, d) in itertools.pairwise(points):

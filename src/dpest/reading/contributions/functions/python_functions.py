@@ -19,6 +19,7 @@ from scipy.special import logsumexp, softmax
 from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.control.objects import Own, PartialCall, set_by_object
+from dpest.reading.contributions.control.snapshots import apart
 from dpest.reading.contributions.control.stack import Suspended
 from dpest.reading.contributions.forms import NOISE, RECORD, SymbolicForm, Unread
 from dpest.reading.contributions.functions.registry import FUNCTIONS, as_array, entry
@@ -91,9 +92,8 @@ def _next(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
 @entry(builtins.reversed)
 def _reversed(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     (value,) = given(arguments, named, "x")
-    rows = _rows(m, value)
-    if rows is not None:
-        return RowsIterator(rows)  # sums don't see the order, and nothing else may
+    if _rows(m, value) is not None:
+        raise Unread("the data in another order than that of their other lists")
     return PlainIterator.over(reversed(m.listed(value)))
 
 
@@ -124,7 +124,9 @@ def _filter(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any
         if not case.present:
             found.append(case)
             continue
-        for conditions, keep in m.in_record(case.conditions, lambda c=case: holds(c.element)):
+        with apart(m):
+            ways = m.in_record(case.conditions, lambda c=case: holds(c.element))
+        for conditions, keep in ways:
             found.append(Case(conditions, case.element if keep else None, keep))
     return RowsIterator(Rows(tuple(found), False))
 

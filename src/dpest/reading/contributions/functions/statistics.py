@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dpest.reading.contributions.arithmetic import is_number, is_plain
+from dpest.reading.contributions.arithmetic import is_nan, is_number, is_plain
 from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.forms import SymbolicForm, Unread, form_of
 from dpest.reading.contributions.functions import arrays, python_functions, sequences
@@ -184,7 +184,13 @@ def number_below(m: Any, rows: Rows, number: Any, side: str) -> Any:
     if not m.is_public(number):
         raise Unread("how many are below a private number")
     below = "<" if side == "left" else "<="
-    return m.sum_rows(m.per_record(lambda x: int(m.decide(m.compare(below, x, number))), rows))
+
+    def is_below(x: Any) -> int:
+        if is_nan(x):
+            raise Unread("a place among sorted data that may be NaN, which has no place in them")
+        return int(m.decide(m.compare(below, x, number)))
+
+    return m.sum_rows(m.per_record(is_below, rows))
 
 
 def squares_about_the_mean(m: Any, rows: Rows) -> SymbolicForm:

@@ -27,6 +27,7 @@ from dpest.reading.contributions.gaps.values import (
     PerGap,
     SortedEdges,
     is_gap_count,
+    iterated,
     joined,
     per_gap,
     place,
@@ -169,7 +170,7 @@ def _enumerate(m: ContributionMachine, arguments: list[Any], named: dict[str, An
         value = value.iterate(m)
     if not isinstance(value, PerGap):
         return NotImplemented
-    return per_gap(m, lambda e: (place(m), e), value)
+    return iterated(per_gap(m, lambda e: (place(m), e), value))
 
 
 @_extend(builtins.zip)
@@ -180,14 +181,14 @@ def _zip(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) ->
     firsts = [a.ends(m)[0] if isinstance(a, SortedEdges) and not named else a for a in arguments]
     if not all(isinstance(a, PerGap) for a in firsts):
         raise Unread("gaps between records beside other values")
-    return per_gap(m, lambda *e: e, *firsts)
+    return iterated(per_gap(m, lambda *e: e, *firsts))
 
 
 @_extend(itertools.pairwise)
 def _pairwise(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if len(arguments) != 1 or named or not isinstance(arguments[0], SortedEdges):
         return NotImplemented
-    return per_gap(m, lambda *e: e, *arguments[0].ends(m))
+    return iterated(per_gap(m, lambda *e: e, *arguments[0].ends(m)))
 
 
 @_extend(builtins.len)

@@ -293,11 +293,11 @@ class GapLoop:
         if truth.relation not in (">", ">=") or truth.form is None or leaving.decision is None:
             raise Unread(_TOO_MUCH)
         name, weight, target, plain = self._so_far(truth.form, staying)
-        self._need_still(name, plain)
+        turns = (leaving, staying, *self._need_still(name, plain))
         uniform = share_of_all(m, target, weight)
         found = chosen_by_walk(m, weight_of_gap(m, weight), uniform)
         k = m.terms.nodes[found.symbols[0]][1]
-        still = self._still(leaving, staying)
+        still = self._still(*turns)
         self._leave(leaving.left, {**still, **self._at(k, leaving.changed)})
 
     def _so_far(
@@ -328,10 +328,12 @@ class GapLoop:
         start = m.form(self.start.registers[name]).times(slope)
         return name, step, -rest - start, form - step
 
-    def _need_still(self, name: str, plain: SymbolicForm) -> None:
-        """A gap of length 0 adds nothing, so that it is come to with chance 0."""
+    def _need_still(self, name: str, plain: SymbolicForm) -> list[GapTurn]:
+        """A gap of length 0 adds nothing, so that it is come to with chance 0; its turns."""
+        turns = []
         for answer in (True, False):
             empty = self.turn("empty", answer)
+            turns.append(empty)
             if empty.appended or empty.writes:
                 raise Unread(_TOO_MUCH)
             if empty.left is None:
@@ -341,6 +343,7 @@ class GapLoop:
             seen = empty.decision if answer or not empty.decision else empty.decision.negated()
             if seen is None or seen.form != plain or seen.relation not in (">", ">="):
                 raise Unread("gaps between equal records, of length 0, that are chosen")
+        return turns
 
     # The place of the largest --------------------------------------------------------------------
 

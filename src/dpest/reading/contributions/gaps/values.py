@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from dpest.reading.contributions.arithmetic import is_number
+from dpest.reading.contributions.control.snapshots import apart
 from dpest.reading.contributions.forms import SUM, Raised, SymbolicForm, Unread, form_of, number
 from dpest.reading.contributions.persons import ends_of
 from dpest.reading.contributions.values import Object, Rows, Seq, SmallArray
@@ -239,6 +240,7 @@ class PerGap(Object):
     def __init__(self, wide: Any, empty: Any, array: bool) -> None:
         self.wide, self.empty, self.array = wide, empty, array
         self.view = False  # of what another name may hold: not to be changed
+        self.once = self.gone = False  # of an iterator, and whether something went through it
 
     def state(self) -> dict[str, Any]:
         return {"wide": self.wide, "empty": self.empty}
@@ -258,7 +260,7 @@ class PerGap(Object):
         return m.binary("+", m.length_of(self._known(m).rows), 1)
 
     def iterate(self, m: Any) -> Any:
-        return self
+        return self if self.once else iterated(self)
 
     def attribute(self, m: Any, name: str) -> Any:
         if name == "ndim":
@@ -330,13 +332,20 @@ class PerGap(Object):
             raise self.refused("a change in place")
 
 
+def iterated(values: PerGap) -> PerGap:
+    """An iterator over values of the gaps."""
+    found = PerGap(values.wide, values.empty, values.array)
+    found.view = found.once = True
+    return found
+
+
 def per_gap(m: Any, function: Callable[..., Any], *values: Any) -> PerGap:
     """A function of the values of one gap, for each gap."""
     if m.gap_case is not None or m.in_pass:
         raise Unread("something for each gap between records inside of a loop")
     found = []
     for case in ("wide", "empty"):
-        with in_case(m, case):
+        with in_case(m, case), apart(m):
             found.append(function(*(_of_case(v, case) for v in values)))
     given = [v for v in values if isinstance(v, PerGap)]
     return PerGap(found[0], found[1], any(v.array for v in given))
