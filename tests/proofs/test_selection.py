@@ -17,6 +17,7 @@ import pytest
 
 import dpest
 from dpest import ANY, kernel, zoo
+from dpest.errors import RoundedChanceError
 from dpest.proofs import prove
 from dpest.proofs.enumeration.laws import race, softmax
 from dpest.proofs.rebuilding import differences
@@ -37,6 +38,8 @@ MAXIMA = named(choices, "nm", "nm_bad")
 WRONG = named(mistakes, "bad", "bad_twice")
 TWICE = [mistakes.bad_twice, *(getattr(choices, n) for n in ("rej_twice", "sm_bad", "sm_bad_cum"))]
 TWICE.append(choices.nm_bad)
+# 1 - e^-200 is 1 in doubles, and what is drawn with it has no exact value.
+ROUNDED_FAR_OUT = [races.pf_choice_coin]
 
 
 def neighbours(source, n, adjacency="linf", radius=1):
@@ -55,6 +58,10 @@ def held_against_the_exact_engine(function, proof, adjacency="linf", radius=1):
         assert found.epsilon <= bound + 1e-9
     if proof.status == "exact":
         x, other = proof.lower.ray.pair(400)
+        if function in ROUNDED_FAR_OUT:
+            with pytest.raises(RoundedChanceError):
+                dpest.exact(function, np.array(x), np.array(other))
+            return
         found = dpest.exact(function, np.array(x), np.array(other))
         assert 0.99 * bound <= found.epsilon <= bound + 1e-9
 

@@ -118,6 +118,7 @@ class Trace:
     probability of what was not explored (loops without a bound); 0 means that the paths are
     complete. `inputs` is the input: numbers, or symbolic ones (`domains.numbers.Real`). `rounding`:
     how far off a chance may be that the program computed in doubles, relative to it.
+    `rounding_of_ends`: the same for intervals of a uniform draw; ∞ where one may be empty.
     """
 
     paths: tuple[Path, ...]
@@ -127,3 +128,4 @@ class Trace:
     inputs: Any = None
     notes: tuple[str, ...] = ()
     rounding: float = 0.0
+    rounding_of_ends: float = 0.0

@@ -86,7 +86,10 @@ def _read_paths(machine: Machine, limits: Limits, target: Mechanism, x: Any) -> 
         except OutOfLimits as limit:
             raise (limit if limit.advice else machine.explained(limit)) from None
         replay.check()
-        return replace(as_trace(model, x), rounding=machine.known_errors.of_chances)
+        errors = machine.known_errors
+        return replace(
+            as_trace(model, x), rounding=errors.of_chances, rounding_of_ends=errors.of_ends
+        )
 
 
 def refusal_at(target: Mechanism, x: Any, limits: Limits) -> Refused | None:

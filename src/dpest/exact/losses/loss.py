@@ -248,8 +248,13 @@ def privacy_loss(
     ]
     side = 0 if found[0][0] >= found[1][0] else 1
     rounding = max(t.rounding for t in traces)
+    finite = math.isfinite(found[side][0])
     # Where no chance may be 0 or 1 by rounding (that is ∞ here), what is impossible is so.
-    if rounding > _MOST_ROUNDING and (rounding == math.inf or math.isfinite(found[side][0])):
+    if rounding > _MOST_ROUNDING and (rounding == math.inf or finite):
+        raise RoundedChanceError(_ROUNDED)
+    of_ends = max(t.rounding_of_ends for t in traces)
+    blurred = any(c.is_blurred(side) for c in cells for side in (0, 1))
+    if (of_ends == math.inf and not finite) or (of_ends and finite and blurred):
         raise RoundedChanceError(_ROUNDED)
     error = 0.0
     if math.isfinite(found[side][0]):

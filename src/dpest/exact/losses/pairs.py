@@ -39,6 +39,7 @@ Noises = tuple[Mapping[Symbol, Noise], Mapping[Symbol, Noise]]
 
 # Where a density is an integral: points of all grids, of one at least, and cells with a grid.
 _GRID_BUDGET, _LEAST_GRID, _MOST_GRIDS = 600, 9, 16
+_BLURRED = 1e-6  # of a chance: doubts from which on it has no exact value
 _MOST_SEARCHES = 2  # of such cells, in each direction, with few reals
 _MOST_SEARCHED_REALS = 3
 _LEARNT = 3  # searches after which their gains tell which cells can still win
@@ -100,16 +101,22 @@ class CellPair:
             nothing = CellExtreme(-math.inf, self, ())
             return nothing, nothing
         here, there = self.exists(0), self.exists(1)
-        forward = here and not there and not self._doubtful(0)
-        backward = there and not here and not self._doubtful(1)
+        forward = here and not there and not self._is_doubtful(0)
+        backward = there and not here and not self._is_doubtful(1)
         infinite = Supremum(math.inf, (), "support")
         return (
             CellExtreme(math.inf if forward else -math.inf, self, (infinite,)),
             CellExtreme(math.inf if backward else -math.inf, self, (infinite,)),
         )
 
-    def _doubtful(self, side: int) -> bool:
-        """Whether what one side alone releases is so improbable that rounding may have made it."""
+    def is_blurred(self, side: int) -> bool:
+        """Whether rounding of the program's own numbers shows in the chance of a side."""
+        if self.factors or not self.doubts[side]:
+            return False
+        return self.doubts[side] > _BLURRED * math.exp(self.log_constant[side])
+
+    def _is_doubtful(self, side: int) -> bool:
+        """Whether what a side releases here is so improbable that rounding may have made it."""
         return not self.factors and shows_nothing(self.log_constant[side], self.doubts[side])
 
     def _confirmed(self, index: int, extreme: Supremum, side: int) -> Supremum:

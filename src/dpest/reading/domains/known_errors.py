@@ -22,6 +22,8 @@ _UNIT = 2.0**-53
 _OF_FUNCTIONS = 4 * _UNIT  # how far off a function of a library may be
 _MOST_ELEMENTS = 1024  # of a larger array only those next to 0 and 1 are looked at
 _NEAR = 2.0**-10
+_OF_ENDS = 2.0**-50  # relative: what an end of an interval may be off by
+_SLIGHT = 1e-6  # of a chance
 _EXACT: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -50,7 +52,9 @@ class KnownErrors:
 
     def __init__(self) -> None:
         self._errors: dict[float, float] = {}
+        self._rounded_sums: set[float] = set()  # a small part may be lost in them
         self.of_chances = 0.0  # the largest one of a chance that was drawn with
+        self.of_ends = 0.0  # the largest one of an interval of a uniform draw
 
     def computed(self, op: str, a: Any, b: Any, result: Any) -> None:
         """An operator was applied to known numbers, or to arrays of them."""
@@ -74,7 +78,12 @@ class KnownErrors:
             return
         a, b = (v.item() if isinstance(v, np.generic) else v for v in (a, b))
         x, y = self._errors.get(a, 0.0), self._errors.get(b, 0.0)
-        error = 0.0 if _is_exact(op, a, b, value) else _UNIT
+        exact = _is_exact(op, a, b, value)
+        if op in ("+", "-") and not exact:
+            self._rounded_sums.add(value)
+        if op == "/" and a == b and a not in self._rounded_sums:
+            return  # a number over itself, whatever it is
+        error = 0.0 if exact else _UNIT
         if x or y:
             if op in ("+", "-"):
                 absolute = (abs(a) * x if a else 0.0) + (abs(b) * y if b else 0.0)
@@ -90,6 +99,14 @@ class KnownErrors:
         name = getattr(function, "__name__", "")
         if name in _PLAIN or not isinstance(result, (float, np.ndarray, np.floating)):
             return
+        if isinstance(function, np.ufunc) and isinstance(result, np.ndarray):
+            rows = np.broadcast_arrays(*(np.asarray(v) for v in arguments), result)
+            for *given, value in zip(*(row.ravel().tolist() for row in rows), strict=True):
+                self._called(name, given, float(value))
+        else:
+            self._called(name, arguments, result)
+
+    def _called(self, name: str, arguments: Iterable[Any], result: Any) -> None:
         given = [v for argument in arguments for v in _floats(argument)]
         if not any(v != 0.0 and math.isfinite(v) for v in given):
             return  # e^0 is 1, and nothing is lost
@@ -103,11 +120,34 @@ class KnownErrors:
                 size = abs(value) if name in _LOGARITHMS else 1.0
                 self._keep(value, _OF_FUNCTIONS + of_given / size)
 
+    def interval(self, number: Any, times: Any, constant: Any) -> None:
+        """The program asks whether times · U + constant is below a number, for a uniform draw U.
+
+        An end that is off by a few units in its last place is what the exact engine reckons with
+        (`exact.losses.doubts`), as running sums have them; but whether there is anything between
+        such an end and the next one, nobody can say.
+        """
+        known = self._chance(number, times, constant)
+        if known is None:
+            return
+        chance, error = known
+        nearest = min(abs(chance), abs(1.0 - chance))
+        if error <= _OF_ENDS * abs(chance) and error > _SLIGHT * nearest:
+            self.of_ends = max(self.of_ends, math.inf if nearest <= 2 * error else error / nearest)
+        else:
+            self._keep_chance(chance, error)
+
     def coin(self, number: Any, times: Any = 1, constant: Any = 0) -> None:
-        """Whether times · U + constant is below a number, for a uniform U between 0 and 1."""
+        """Something happens with the chance that times · U + constant is below a number."""
+        known = self._chance(number, times, constant)
+        if known is not None:
+            self._keep_chance(*known)
+
+    def _chance(self, number: Any, times: Any, constant: Any) -> tuple[float, float] | None:
+        """The chance and its absolute error; None where there is none."""
         known = [float(v) for v in (number, constant, times) if is_number(v)]
         if len(known) < 3 or not self._errors:
-            return
+            return None
         # What was not written is no number of the program: nothing is added, and 1 · U is U.
         looked_up = zip(known, (math.nan, 0.0, 1.0), strict=True)
         of_number, of_constant, of_times = (
@@ -119,8 +159,9 @@ class KnownErrors:
         for value, relative in ((number, of_number), (constant, of_constant)):
             if relative:
                 error += abs(value / times) * relative if value else math.inf
-        if not error:
-            return
+        return (chance, error) if error else None
+
+    def _keep_chance(self, chance: float, error: float) -> None:
         nearest = min(abs(chance), abs(1.0 - chance))
         inside = 0.0 < chance < 1.0
         if nearest <= 2 * error:

@@ -251,7 +251,7 @@ def _chance_of(m: Machine, a: Any, b: Any) -> None:
             ((symbol, times),) = one.form.terms.items()
             noise = m.supports.noises.get(symbol)
             if isinstance(noise, Uniform) and (noise.low, noise.high) == (0, 1):
-                m.known_errors.coin(other, times, one.form.constant)
+                m.known_errors.interval(other, times, one.form.constant)
 
 
 def _compared_by_equality(m: Machine, op: str, a: Any, b: Any) -> Any:
