@@ -153,3 +153,13 @@ def test_a_chance_near_one_keeps_its_value_within_its_error() -> None:
 
     loss = dpest.exact(response, [1.0], [0.0], adjacency="any_pair")
     assert abs(loss.epsilon - 12) <= loss.error
+
+
+def scaled_by_a_large_array(x, rng):
+    weights = np.exp(np.linspace(0, 1, 200_000))
+    return sum(x) + rng.laplace(0, weights.mean() / weights.mean())
+
+
+def test_errors_of_large_arrays_are_known_in_time() -> None:
+    """Looking each number up among all others would take minutes."""
+    assert dpest.exact(scaled_by_a_large_array, [0.0], [1.0]).epsilon == 1.0

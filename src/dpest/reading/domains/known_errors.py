@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -94,20 +94,23 @@ class KnownErrors:
             error = math.inf
         self._keep(value, error)
 
-    def called(self, function: Any, arguments: Iterable[Any], result: Any) -> None:
+    def called(self, function: Any, arguments: Sequence[Any], result: Any) -> None:
         """A function of a library was called on known values."""
         name = getattr(function, "__name__", "")
         if name in _PLAIN or not isinstance(result, (float, np.ndarray, np.floating)):
             return
-        if isinstance(function, np.ufunc) and isinstance(result, np.ndarray):
-            rows = np.broadcast_arrays(*(np.asarray(v) for v in arguments), result)
-            for *given, value in zip(*(row.ravel().tolist() for row in rows), strict=True):
+        size = result.size if isinstance(result, np.ndarray) else 0
+        arrays = [np.asarray(v) for v in (*arguments, result)]
+        numbers = all(a.dtype.kind in "fiub" for a in arrays)
+        if isinstance(function, np.ufunc) and numbers and 0 < size <= _MOST_ELEMENTS:
+            rows = [row.ravel().tolist() for row in np.broadcast_arrays(*arrays)]
+            for *given, value in zip(*rows, strict=True):
                 self._called(name, given, float(value))
         else:
             self._called(name, arguments, result)
 
     def _called(self, name: str, arguments: Iterable[Any], result: Any) -> None:
-        given = [v for argument in arguments for v in _floats(argument)]
+        given = {v for argument in arguments for v in _floats(argument)}
         if not any(v != 0.0 and math.isfinite(v) for v in given):
             return  # e^0 is 1, and nothing is lost
         of_given = max((abs(v) * self._errors.get(v, 0.0) for v in given if v), default=0.0)
