@@ -163,3 +163,13 @@ def scaled_by_a_large_array(x, rng):
 def test_errors_of_large_arrays_are_known_in_time() -> None:
     """Looking each number up among all others would take minutes."""
     assert dpest.exact(scaled_by_a_large_array, [0.0], [1.0]).epsilon == 1.0
+
+
+def product_of_matrices(x, rng):
+    tree = np.array([[1, 1], [1, 0], [0, 1]], dtype=float)
+    scale = np.abs(np.matmul(tree, np.ones((2, 2)))).max() / np.exp([0.0, 0.0])[0]
+    return tree @ np.asarray(x) + rng.laplace(scale=scale, size=3)
+
+
+def test_products_of_known_matrices_are_no_functions_of_elements() -> None:
+    assert dpest.exact(product_of_matrices, [0.0, 0.0], [1.0, 0.0]).epsilon == 1.0

@@ -99,15 +99,9 @@ class KnownErrors:
         name = getattr(function, "__name__", "")
         if name in _PLAIN or not isinstance(result, (float, np.ndarray, np.floating)):
             return
-        size = result.size if isinstance(result, np.ndarray) else 0
-        arrays = [np.asarray(v) for v in (*arguments, result)]
-        numbers = all(a.dtype.kind in "fiub" for a in arrays)
-        if isinstance(function, np.ufunc) and numbers and 0 < size <= _MOST_ELEMENTS:
-            rows = [row.ravel().tolist() for row in np.broadcast_arrays(*arrays)]
-            for *given, value in zip(*rows, strict=True):
-                self._called(name, given, float(value))
-        else:
-            self._called(name, arguments, result)
+        rows = _elements(function, arguments, result)
+        for *given, value in rows if rows is not None else [(*arguments, result)]:
+            self._called(name, given, value)
 
     def _called(self, name: str, arguments: Iterable[Any], result: Any) -> None:
         given = {v for argument in arguments for v in _floats(argument)}
@@ -193,6 +187,20 @@ def _is_exact(op: str, a: Any, b: Any, value: float) -> bool:
         if abs(value) > _NEAR and not abs(value - 1.0) < _NEAR:
             return math.frexp(a)[0] == 0.5 or math.frexp(b)[0] == 0.5
     return _EXACT[op](Fraction(a), Fraction(b)) == Fraction(value)
+
+
+def _elements(
+    function: Any, arguments: Sequence[Any], result: Any
+) -> Iterable[Sequence[float]] | None:
+    """Each element's arguments and its result, where a function takes each for itself."""
+    if not isinstance(function, np.ufunc) or function.signature is not None:
+        return None  # a product of matrices has a signature
+    if not isinstance(result, np.ndarray) or not 0 < result.size <= _MOST_ELEMENTS:
+        return None
+    arrays = [np.asarray(v) for v in (*arguments, result)]
+    if not all(a.dtype.kind in "fiub" for a in arrays):
+        return None
+    return zip(*(row.ravel().tolist() for row in np.broadcast_arrays(*arrays)), strict=True)
 
 
 def _floats(value: Any) -> Iterator[float]:
