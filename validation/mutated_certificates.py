@@ -103,6 +103,20 @@ def value(polynomial: list[str], a: float) -> float:
     return math.fsum(float(Fraction(c)) * a**i for i, c in enumerate(polynomial))
 
 
+def accepted(
+    certificate: Any, where: str, counts: collections.Counter[str], failures: list[str]
+) -> kernel.Statement | None:
+    """What the kernel states; None where it refuses or crashes, which is counted."""
+    try:
+        return kernel.check(certificate)
+    except kernel.Invalid as reason:
+        counts["refused" if str(reason) else "refused without a reason"] += 1
+    except Exception as error:
+        counts["crashed"] += 1
+        failures.append(f"{where}: {type(error).__name__}: {error}")
+    return None
+
+
 def of_all_kinds(count: int) -> tuple[collections.Counter[str], list[str]]:
     """Changes of what the prover writes."""
     source = random.Random(7)
@@ -115,14 +129,8 @@ def of_all_kinds(count: int) -> tuple[collections.Counter[str], list[str]]:
     for trial in range(count):
         name = names[trial % len(names)]
         changed = mutated(known[name], source)
-        try:
-            found = kernel.check(changed)
-        except kernel.Invalid as reason:
-            counts["refused" if str(reason) else "refused without a reason"] += 1
-            continue
-        except Exception as error:
-            counts["crashed"] += 1
-            failures.append(f"{name}, trial {trial}: {type(error).__name__}: {error}")
+        found = accepted(changed, f"{name}, trial {trial}", counts, failures)
+        if found is None:
             continue
         if model_of(changed) == models[name]:
             fine = weaker(found, stated[name])
@@ -149,14 +157,8 @@ def of_sums(count: int) -> tuple[collections.Counter[str], list[str]]:
         changed = forged(known[name], others, source)
         if source.random() < 0.7:
             changed = with_least(changed)
-        try:
-            found = kernel.check(changed)
-        except kernel.Invalid as reason:
-            counts["refused" if str(reason) else "refused without a reason"] += 1
-            continue
-        except Exception as error:
-            counts["crashed"] += 1
-            failures.append(f"{name}, trial {trial}: {type(error).__name__}: {error}")
+        found = accepted(changed, f"{name}, trial {trial}", counts, failures)
+        if found is None:
             continue
         if changed == known[name]:
             counts["accepted: not changed at all"] += 1

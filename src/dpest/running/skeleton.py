@@ -17,6 +17,7 @@ import decimal
 import enum
 import fractions
 import functools
+import math
 import pathlib
 import re
 import types
@@ -118,9 +119,13 @@ def is_other_zero(expected: Any, actual: Any) -> bool:
         return False
     if isinstance(expected, np.complexfloating) or isinstance(actual, np.complexfloating):
         return False
-    return bool(expected == actual == 0) and np.signbit(float(expected)) != np.signbit(
-        float(actual)
+    return bool(expected == actual == 0) and (
+        is_negative_zero(expected) != is_negative_zero(actual)
     )
+
+
+def is_negative_zero(value: Any) -> bool:
+    return bool(value == 0 and math.copysign(1.0, float(value)) < 0)
 
 
 def leaf_kind(value: Any) -> LeafKind:

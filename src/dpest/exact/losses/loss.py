@@ -253,8 +253,9 @@ def privacy_loss(
     if rounding > _MOST_ROUNDING and (rounding == math.inf or finite):
         raise RoundedChanceError(_ROUNDED)
     of_ends = max(t.rounding_of_ends for t in traces)
-    blurred = any(c.is_blurred(side) for c in cells for side in (0, 1))
-    if (of_ends == math.inf and not finite) or (of_ends and finite and blurred):
+    if of_ends == math.inf and not finite:
+        raise RoundedChanceError(_ROUNDED)
+    if of_ends and finite and any(c.is_blurred(side) for c in cells for side in (0, 1)):
         raise RoundedChanceError(_ROUNDED)
     error = 0.0
     if math.isfinite(found[side][0]):

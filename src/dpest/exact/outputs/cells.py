@@ -32,6 +32,7 @@ from dpest.exact.outputs.coordinates import (
 )
 from dpest.geometry.linear import Condition, Form, Symbol, rational
 from dpest.noise.family import Noise
+from dpest.running.skeleton import is_negative_zero
 
 _ZERO = Fraction(0)
 _TRUE, _FALSE = ("bool", True), ("bool", False)
@@ -243,10 +244,6 @@ def constant_key(value: Any) -> Any:
     except TypeError:
         return ("object", repr(value))
     return (type(value).__name__, value)
-
-
-def is_negative_zero(value: Any) -> bool:
-    return bool(value == 0 and math.copysign(1.0, float(value)) < 0)
 
 
 def _without_equalities(region: PathRegion, noises: Mapping[Symbol, Noise]) -> Iterable[PathRegion]:

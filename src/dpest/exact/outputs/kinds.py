@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from dpest.errors import RefusedError
-from dpest.exact.outputs.cells import is_negative_zero
 from dpest.geometry.linear import Form
 from dpest.reading.paths import Path, Trace
-from dpest.running.skeleton import leaf_kinds, numbers_alike
+from dpest.running.skeleton import is_negative_zero, leaf_kinds, numbers_alike
 
 
 def check_kinds(traces: Iterable[Trace]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -20,7 +19,7 @@ from dpest.reading.machine.state import State
 from dpest.reading.model import END, Edge, Release
 from dpest.reading.paths_of_code import first_state
 from dpest.reading.table.registry import load
-from dpest.running.skeleton import Leaf, Skeleton, leaf_kinds, unflatten
+from dpest.running.skeleton import Leaf, Skeleton, is_negative_zero, leaf_kinds, unflatten
 
 _KINDS: dict[str, Callable[[Any], Any]] = {"bool": bool, "int": int}
 
@@ -121,7 +120,7 @@ def shown(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(shown(v) for v in value) + "]"
     if isinstance(value, float) and value.is_integer():
-        value = int(value) if value or math.copysign(1.0, value) > 0 else value
+        value = value if is_negative_zero(value) else int(value)
     if isinstance(value, bool):
         value = int(value)
     return repr(value)
